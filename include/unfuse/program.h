@@ -1,0 +1,78 @@
+// A compiled model: load a torch.export archive, run it. No Python and no libtorch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "unfuse/dtype.h"
+#include "unfuse/error.h"
+#include "unfuse/report.h"
+#include "unfuse/tensor.h"
+
+namespace unfuse {
+
+/// What attention gives for a row whose keys are all masked.
+enum class FullyMaskedRows {
+  kOp,    ///< what the op in the graph gives: NaN for the fused ops, zero for SDPA
+  kZero,  ///< always zero, as SDPA does
+};
+
+struct CompileOptions {
+  FullyMaskedRows fully_masked_rows = FullyMaskedRows::kOp;
+  /// Threads a run uses; 0 takes OMP_NUM_THREADS, or all cores.
+  int threads = 0;
+};
+
+/// One size of an input or output: fixed, or symbolic with the range that was exported.
+struct SizeInfo {
+  std::string text;             ///< "512", "s0", "2*s0"
+  std::int64_t minimum = 0;     ///< equal to maximum when fixed
+  std::int64_t maximum = 0;
+  bool fixed() const { return minimum == maximum; }
+};
+
+struct TensorInfo {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  std::vector<SizeInfo> sizes;
+};
+
+/// Immutable once made, but for buffers that the model itself updates; run() may be called from
+/// many threads at once.
+class Program {
+ public:
+  /// Reads and compiles a .pt2 archive that torch.export.save wrote (torch 2.9 or newer).
+  /// Throws Error: kInvalidFile, or kUnsupported naming every op that the CPU target lacks.
+  static Program load(const std::string& path, const CompileOptions& options = {});
+
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+  ~Program();
+
+  /// Tensor inputs, in the order of the flattened call arguments.
+  const std::vector<TensorInfo>& inputs() const;
+  /// Tensor outputs, in the order of the flattened result.
+  const std::vector<TensorInfo>& outputs() const;
+
+  /// Runs the model. Inputs may have any strides and are read in place; an input that the model
+  /// mutates is written. Throws Error (kInvalidArgument) naming the input whose dtype, rank or
+  /// size is wrong.
+  std::vector<Tensor> run(std::span<const Tensor> inputs) const;
+
+  const Report& report() const;
+
+  /// Bytes of working memory that a run with inputs of these sizes takes above weights, inputs and
+  /// outputs.
+  std::int64_t arena_bytes(std::span<const Tensor> inputs) const;
+
+  class Implementation;
+  explicit Program(std::unique_ptr<Implementation> implementation);
+
+ private:
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace unfuse

@@ -1,0 +1,31 @@
+// The target-independent passes. Each takes a valid graph and leaves a valid one.
+#pragma once
+
+#include "ir/graph.h"
+#include "unfuse/report.h"
+
+namespace unfuse::passes {
+
+/// Makes one dialect of the three that arrive (export, AOTAutograd, dynamo): addmm over a
+/// transposed weight becomes linear, native_layer_norm becomes layer_norm, _softmax softmax,
+/// convolution conv2d, and so on. What it leaves alone is valid all the same.
+void normalize(Graph& graph);
+
+/// Removes every mutation: each is computed by its pure op and written through the chain of views
+/// into a new base; later uses of any alias replay their chain. Mutations of inputs become outputs
+/// (kBufferMutation, kUserInputMutation). Throws Error (kUnsupported) naming a mutation through
+/// expand, as_strided or an opaque op.
+void functionalize(Graph& graph);
+
+/// Evaluates what depends on constants alone (InputKind::kConstant with data, and nothing), as long
+/// as the result is small; 0-d tensors used as scalars become scalar arguments where an overload
+/// takes one.
+void fold_constants(Graph& graph);
+
+/// Identities, pairs of transposes, redundant converts, common subexpressions.
+void simplify(Graph& graph);
+
+/// Nodes without side effects whose results nobody uses. Inputs stay.
+void eliminate_dead_code(Graph& graph);
+
+}  // namespace unfuse::passes

@@ -1,0 +1,15 @@
+// The order of the target-independent passes, and nothing else.
+#pragma once
+
+#include "ir/graph.h"
+#include "passes/decompose/decompose.h"
+#include "unfuse/program.h"
+#include "unfuse/report.h"
+
+namespace unfuse::passes {
+
+/// normalize -> functionalize -> decompose -> fold -> simplify, verifying after each in debug
+/// builds. What was opened, and notes for the user, are added to the report.
+void run_pipeline(Graph& graph, const CompileOptions& options, Report& report);
+
+}  // namespace unfuse::passes

@@ -1,0 +1,68 @@
+// A graph compiled for the CPU: prepared parameters, plans for concrete sizes, and running them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "ir/graph.h"
+#include "unfuse/program.h"
+#include "unfuse/tensor.h"
+
+namespace unfuse::cpu {
+
+/// Everything computed from parameters, buffers and constants alone: packed weights, widened
+/// 16-bit tensors, folded norms. A snapshot; immutable.
+class Preparation;
+
+/// Kernel calls for concrete sizes, strides and threads, with resolved arena offsets. Immutable.
+class Plan;
+
+/// A tensor, or the value of a symbolic int. A tensor's data pointer may be null while planning.
+using InputValue = std::variant<Tensor, std::int64_t>;
+
+/// A tensor's type with concrete sizes.
+struct ConcreteType {
+  DType dtype = DType::kFloat32;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides;  ///< in elements
+};
+
+/// Immutable; every function may be called from many threads at once.
+class Executable {
+ public:
+  /// Takes a graph in which every node passes CpuTarget::refusal, and fuses and lowers it.
+  /// Throws Error (kUnsupported) naming every node that does not.
+  static std::shared_ptr<const Executable> compile(Graph graph, const CompileOptions& options);
+  ~Executable();
+
+  /// The compiled graph's inputs, in order, as they were given to compile().
+  const std::vector<GraphInput>& inputs() const;
+
+  /// `parameters` has one tensor for each input of kind kParameter, kBuffer or kConstant that has
+  /// no data of its own, in input order. Keeps references where it can, copies where it must.
+  std::shared_ptr<const Preparation> prepare(std::span<const Tensor> parameters) const;
+
+  /// `inputs` has one value for each kUser input, in input order. Plans are cached by symbol
+  /// values, input strides and thread count; `threads` 0 takes the compile option.
+  /// Throws Error (kInvalidArgument) naming the input that does not fit.
+  std::shared_ptr<const Plan> plan(std::span<const InputValue> inputs, int threads = 0) const;
+
+  /// What the plan's outputs are, one a graph output that is a value, mutations included.
+  static const std::vector<ConcreteType>& output_types(const Plan& plan);
+  static std::int64_t arena_bytes(const Plan& plan);
+
+  /// Pointers to the elements of the kUser tensor inputs (symbolic ints have none) and of outputs
+  /// that the caller allocated as output_types() says. Outputs must not overlap inputs.
+  void run(const Plan& plan, const Preparation& preparation, std::span<void* const> inputs,
+           std::span<void* const> outputs) const;
+
+ private:
+  struct Implementation;
+  explicit Executable(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace unfuse::cpu
