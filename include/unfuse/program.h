@@ -28,8 +28,8 @@ struct CompileOptions {
 
 /// One size of an input or output: fixed, or symbolic with the range that was exported.
 struct SizeInfo {
-  std::string text;             ///< "512", "s0", "2*s0"
-  std::int64_t minimum = 0;     ///< equal to maximum when fixed
+  std::string text;          ///< "512", "s0", "2*s0"
+  std::int64_t minimum = 0;  ///< equal to maximum when fixed
   std::int64_t maximum = 0;
   bool fixed() const { return minimum == maximum; }
 };

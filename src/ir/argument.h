@@ -41,22 +41,22 @@ class Argument {
   Argument(Value* value) {     // NOLINT
     if (value != nullptr) held_ = value;
   }
-  Argument(Dim value) : held_(std::move(value)) {}                       // NOLINT
-  Argument(int value) : held_(Dim(value)) {}                             // NOLINT
-  Argument(std::int64_t value) : held_(Dim(value)) {}                    // NOLINT
-  Argument(double value) : held_(value) {}                               // NOLINT
-  Argument(bool value) : held_(value) {}                                 // NOLINT
-  Argument(const char* value) : held_(std::string(value)) {}             // NOLINT
-  Argument(std::string value) : held_(std::move(value)) {}               // NOLINT
-  Argument(DType value) : held_(value) {}                                // NOLINT
-  Argument(Device value) : held_(std::move(value)) {}                    // NOLINT
-  Argument(MemoryFormat value) : held_(value) {}                         // NOLINT
-  Argument(Layout value) : held_(value) {}                               // NOLINT
-  Argument(Tensors value) : held_(std::move(value)) {}                   // NOLINT
-  Argument(Ints value) : held_(std::move(value)) {}                      // NOLINT
-  Argument(Floats value) : held_(std::move(value)) {}                    // NOLINT
-  Argument(Bools value) : held_(std::move(value)) {}                     // NOLINT
-  Argument(Strings value) : held_(std::move(value)) {}                   // NOLINT
+  Argument(Dim value) : held_(std::move(value)) {}            // NOLINT
+  Argument(int value) : held_(Dim(value)) {}                  // NOLINT
+  Argument(std::int64_t value) : held_(Dim(value)) {}         // NOLINT
+  Argument(double value) : held_(value) {}                    // NOLINT
+  Argument(bool value) : held_(value) {}                      // NOLINT
+  Argument(const char* value) : held_(std::string(value)) {}  // NOLINT
+  Argument(std::string value) : held_(std::move(value)) {}    // NOLINT
+  Argument(DType value) : held_(value) {}                     // NOLINT
+  Argument(Device value) : held_(std::move(value)) {}         // NOLINT
+  Argument(MemoryFormat value) : held_(value) {}              // NOLINT
+  Argument(Layout value) : held_(value) {}                    // NOLINT
+  Argument(Tensors value) : held_(std::move(value)) {}        // NOLINT
+  Argument(Ints value) : held_(std::move(value)) {}           // NOLINT
+  Argument(Floats value) : held_(std::move(value)) {}         // NOLINT
+  Argument(Bools value) : held_(std::move(value)) {}          // NOLINT
+  Argument(Strings value) : held_(std::move(value)) {}        // NOLINT
   static Argument ints(const std::vector<std::int64_t>& values);
 
   template <typename T>
@@ -72,14 +72,14 @@ class Argument {
   bool is_value() const { return holds<Value*>(); }
 
   /// The accessors below throw Error (kInternal) when the argument holds something else.
-  Value* value() const;           ///< never null
-  Value* value_or_null() const;   ///< null for None
+  Value* value() const;          ///< never null
+  Value* value_or_null() const;  ///< null for None
   const Tensors& tensors() const;
   const Dim& dim() const;
-  std::int64_t integer() const;   ///< a constant int (bools count as 0 and 1)
-  const Ints& dims() const;       ///< an empty list for None is an error too
+  std::int64_t integer() const;                ///< a constant int (bools count as 0 and 1)
+  const Ints& dims() const;                    ///< an empty list for None is an error too
   std::vector<std::int64_t> integers() const;  ///< constant ints
-  double number() const;          ///< a float, or a constant int or bool, as double
+  double number() const;                       ///< a float, or a constant int or bool, as double
   bool boolean() const;
   const std::string& string() const;
   DType dtype() const;

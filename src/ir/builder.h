@@ -40,7 +40,8 @@ class Builder {
   /// Makes a node. Result types come from the op's rule; throws Error (kInternal) when it has none.
   Node* node(const Op& op, Arguments positional, const std::vector<KeywordArgument>& keywords = {});
   /// The same for an op with one result.
-  Value* call(const Op& op, Arguments positional, const std::vector<KeywordArgument>& keywords = {});
+  Value* call(const Op& op, Arguments positional,
+              const std::vector<KeywordArgument>& keywords = {});
 
  private:
   Graph* graph_;

@@ -77,7 +77,9 @@ class Node {
   bool is(std::string_view op_name) const { return op_->name == op_name; }
 
   const Arguments& arguments() const { return arguments_; }
-  const Argument& argument(int index) const { return arguments_.at(static_cast<std::size_t>(index)); }
+  const Argument& argument(int index) const {
+    return arguments_.at(static_cast<std::size_t>(index));
+  }
   /// By the schema's name. Throws Error (kInternal) when the schema has no such argument.
   const Argument& argument(std::string_view name) const;
   /// Shorthand for argument(index).value().
@@ -113,28 +115,28 @@ class Node {
 };
 
 enum class InputKind {
-  kUser,       ///< a tensor or a symbolic int of the call
+  kUser,  ///< a tensor or a symbolic int of the call
   kParameter,
   kBuffer,
-  kConstant,   ///< lifted by the exporter, or made by folding
-  kLiteral,    ///< a constant that the caller passes too: None, 3, "mean"; it has no value
+  kConstant,  ///< lifted by the exporter, or made by folding
+  kLiteral,   ///< a constant that the caller passes too: None, 3, "mean"; it has no value
 };
 
 struct GraphInput {
-  Value* value = nullptr;      ///< null for kLiteral
+  Value* value = nullptr;  ///< null for kLiteral
   InputKind kind = InputKind::kUser;
-  std::string target;          ///< "encoder.layers.0.norm1.weight"; the argument's name for kUser
-  bool persistent = true;      ///< kBuffer: in the state dict
-  Tensor data;                 ///< elements, when they are known already; else given at run time
-  Argument literal;            ///< kLiteral
+  std::string target;      ///< "encoder.layers.0.norm1.weight"; the argument's name for kUser
+  bool persistent = true;  ///< kBuffer: in the state dict
+  Tensor data;             ///< elements, when they are known already; else given at run time
+  Argument literal;        ///< kLiteral
 };
 
 enum class OutputKind { kUser, kBufferMutation, kUserInputMutation, kParameterMutation };
 
 struct GraphOutput {
-  Argument value;              ///< a Value*, or a constant: None, an int, a string
+  Argument value;  ///< a Value*, or a constant: None, an int, a string
   OutputKind kind = OutputKind::kUser;
-  std::string target;          ///< of a mutation: the GraphInput::target that it is written to
+  std::string target;  ///< of a mutation: the GraphInput::target that it is written to
 };
 
 class Graph {
@@ -192,6 +194,7 @@ class Graph {
   SymbolRanges symbols;
 
  private:
+  friend class Node;
   struct Storage;
   void add_uses(Node* node, int index);
   void remove_uses(Node* node, int index);

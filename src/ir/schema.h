@@ -27,14 +27,14 @@ enum class SchemaType {
 struct SchemaArgument {
   std::string name;
   SchemaType type = SchemaType::kOther;
-  bool list = false;           ///< int[], Tensor[]; int[2] also takes one int for all
-  bool optional = false;       ///< Tensor?, int[]?
+  bool list = false;               ///< int[], Tensor[]; int[2] also takes one int for all
+  bool optional = false;           ///< Tensor?, int[]?
   bool optional_elements = false;  ///< Tensor?[]
   bool keyword_only = false;
   bool has_default = false;
   Argument default_value;
-  std::string alias_set;       ///< "a" of Tensor(a!); empty when it aliases nothing
-  bool mutated = false;        ///< the ! of Tensor(a!)
+  std::string alias_set;  ///< "a" of Tensor(a!); empty when it aliases nothing
+  bool mutated = false;   ///< the ! of Tensor(a!)
 };
 
 struct SchemaReturn {
@@ -54,6 +54,9 @@ struct Schema {
   /// Some result shares storage with an argument by the schema's alias marks.
   bool aliases() const;
 };
+
+/// Whether an argument of this declaration may hold `argument`, after conform_arguments().
+bool argument_fits(const SchemaArgument& declared, const Argument& argument);
 
 /// Parses "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"; what stands before
 /// the parenthesis is ignored. Throws Error (kInternal) with the position of what it cannot read.
