@@ -31,6 +31,14 @@ struct OperandSpec {
   static OperandSpec contiguous(DType dtype, Sizes sizes);
 };
 
+/// Whether all dims but the last `trailing` ones can be walked with one stride: the operand is a
+/// list of rows, or of matrices, at a constant distance. Dims of size 1 never stand in the way;
+/// true for an empty operand.
+bool leading_dims_collapse(const OperandSpec& operand, std::int64_t trailing);
+
+/// Whether the last `count` dims lie in memory without gaps, in row-major order.
+bool trailing_dims_contiguous(const OperandSpec& operand, std::int64_t count);
+
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -51,5 +59,12 @@ class Packed {
 };
 
 using PackedPtr = std::shared_ptr<const Packed>;
+
+/// A packed constant is an operand of run() like any other: its pointer is that of the Packed
+/// object. So a plan, which is selected from types alone, serves every snapshot of the parameters.
+inline void* packed_operand(const Packed& packed) { return const_cast<Packed*>(&packed); }
+inline const Packed& packed_from_operand(const void* operand) {
+  return *static_cast<const Packed*>(operand);
+}
 
 }  // namespace unfuse::cpu

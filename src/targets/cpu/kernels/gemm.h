@@ -1,0 +1,64 @@
+// Matrix products in float32: with a constant packed weight, and of two strided batches.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "targets/cpu/kernels/kernel.h"
+
+namespace unfuse::cpu {
+
+/// What is applied to each element of a product after the bias.
+enum class Epilogue {
+  kNone,
+  kRelu,
+  kGelu,      ///< x/2 * (1 + erf(x / sqrt 2))
+  kGeluTanh,  ///< x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
+};
+
+/// Packs the weight of a linear layer. `weight` is [N, K] (out features, in features) of float32,
+/// float16 or bfloat16, any strides; 16-bit weights are widened. `data` points at element (0, 0).
+/// The layout depends on N and K alone. N and K may be 0.
+PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, int threads);
+
+/// out[..., n] = epilogue(sum over k of input[..., k] * weight[n, k] + bias[n])
+///
+/// Operands: input, packed weight, bias (only if has_bias), output.
+struct PackedLinearSpec {
+  /// float32 [..., K]; last stride 1, the leading dims collapse (leading_dims_collapse(input, 1)).
+  OperandSpec input;
+  std::int64_t out_features = 0;  ///< N
+  /// The bias is float32 [N], contiguous.
+  bool has_bias = false;
+  Epilogue epilogue = Epilogue::kNone;
+  /// float32 [..., N]; last stride 1, the leading dims collapse.
+  OperandSpec output;
+  int threads = 1;
+};
+
+/// Any number of rows; 0 rows do nothing, K = 0 gives the bias or zeros.
+KernelPtr select_packed_linear(const PackedLinearSpec& spec);
+
+/// out[..., m, n] = alpha * (sum over k of a[..., m, k] * b[..., k, n]) + bias[n]
+///
+/// Operands: a, b, bias (only if has_bias), output.
+struct MatmulSpec {
+  /// float32 [..., M, K] and [..., K, N] of equal rank (at least 2), batch dims expanded to the
+  /// output's with stride 0. One of the last two strides of each is 1 and the other at least the
+  /// size of that dim (a dim of size 1 may have any stride).
+  OperandSpec a;
+  OperandSpec b;
+  /// The bias is float32 [N], contiguous.
+  bool has_bias = false;
+  float alpha = 1;
+  /// float32 [..., M, N]; last stride 1 (or N = 1), no stride 0 among dims larger than 1.
+  OperandSpec output;
+  int threads = 1;
+};
+
+/// Whether select_matmul takes a matrix operand (a or b) with these strides.
+bool matmul_takes(const OperandSpec& matrix);
+
+KernelPtr select_matmul(const MatmulSpec& spec);
+
+}  // namespace unfuse::cpu

@@ -1,0 +1,126 @@
+#include "targets/cpu/parallel.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+
+#ifdef UNFUSE_PARALLEL_THREADS
+#include <thread>
+#include <vector>
+#else
+#include <omp.h>
+#endif
+
+namespace unfuse::cpu {
+namespace {
+
+/// -1 outside of parallel_for.
+thread_local int current_index = -1;
+
+class ScopedIndex {
+ public:
+  explicit ScopedIndex(int index) : previous_(current_index) { current_index = index; }
+  ~ScopedIndex() { current_index = previous_; }
+  ScopedIndex(const ScopedIndex&) = delete;
+  ScopedIndex& operator=(const ScopedIndex&) = delete;
+
+ private:
+  int previous_;
+};
+
+/// Keeps the first exception of a region: none may leave an OpenMP region or a std::thread.
+class FirstException {
+ public:
+  void keep() {
+    const std::lock_guard lock(mutex_);
+    if (!held_) held_ = std::current_exception();
+  }
+  void rethrow() const {
+    if (held_) std::rethrow_exception(held_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr held_;
+};
+
+using Body = std::function<void(std::int64_t, std::int64_t)>;
+
+/// Part `index` of `parts` nearly equal ones, cut at multiples of grain.
+void run_part(int index, int parts, std::int64_t count, std::int64_t grain, const Body& body,
+              FirstException& exception) {
+  const std::int64_t grains = (count + grain - 1) / grain;
+  const std::int64_t begin = grains * index / parts * grain;
+  const std::int64_t end = std::min(count, grains * (index + 1) / parts * grain);
+  if (begin >= end) return;
+  const ScopedIndex scoped(index);
+  try {
+    body(begin, end);
+  } catch (...) {
+    exception.keep();
+  }
+}
+
+#ifdef UNFUSE_PARALLEL_THREADS
+
+// For ThreadSanitizer, which does not understand libgomp: threads that come and go.
+void run_parts(int parts, std::int64_t count, std::int64_t grain, const Body& body,
+               FirstException& exception) {
+  std::vector<std::thread> others;
+  others.reserve(static_cast<std::size_t>(parts - 1));
+  for (int index = 1; index < parts; ++index) {
+    others.emplace_back([&, index] { run_part(index, parts, count, grain, body, exception); });
+  }
+  run_part(0, parts, count, grain, body, exception);
+  for (std::thread& other : others) other.join();
+}
+
+int available_threads() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+#else
+
+void run_parts(int parts, std::int64_t count, std::int64_t grain, const Body& body,
+               FirstException& exception) {
+#pragma omp parallel num_threads(parts)
+  {
+    // The runtime may give fewer threads than asked for.
+    run_part(omp_get_thread_num(), omp_get_num_threads(), count, grain, body, exception);
+  }
+}
+
+int available_threads() { return std::max(1, omp_get_num_procs()); }
+
+#endif
+
+}  // namespace
+
+void parallel_for(int threads, std::int64_t count, std::int64_t grain, const Body& body) {
+  if (count <= 0) return;
+  grain = std::max<std::int64_t>(grain, 1);
+  const std::int64_t grains = (count + grain - 1) / grain;
+  const int parts = static_cast<int>(std::min<std::int64_t>(threads, grains));
+  if (parts <= 1 || current_index >= 0) {
+    const ScopedIndex scoped(0);
+    body(0, count);
+    return;
+  }
+  FirstException exception;
+  run_parts(parts, count, grain, body, exception);
+  exception.rethrow();
+}
+
+int default_threads() {
+  // OMP_NUM_THREADS may be a list, one number a nesting level; the first one counts.
+  if (const char* text = std::getenv("OMP_NUM_THREADS")) {
+    const long threads = std::strtol(text, nullptr, 10);
+    if (threads > 0) return static_cast<int>(std::min(threads, 4096L));
+  }
+  return available_threads();
+}
+
+int thread_index() { return std::max(current_index, 0); }
+
+}  // namespace unfuse::cpu
