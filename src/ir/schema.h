@@ -1,6 +1,7 @@
 // Op schemas, in the syntax of PyTorch's native_functions.yaml.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,8 @@ enum class SchemaType {
 struct SchemaArgument {
   std::string name;
   SchemaType type = SchemaType::kOther;
-  bool list = false;               ///< int[], Tensor[]; int[2] also takes one int for all
+  bool list = false;               ///< int[], Tensor[]
+  int list_size = 0;               ///< 2 of int[2], which also takes one int for all; 0 if none
   bool optional = false;           ///< Tensor?, int[]?
   bool optional_elements = false;  ///< Tensor?[]
   bool keyword_only = false;
@@ -55,8 +57,11 @@ struct Schema {
   bool aliases() const;
 };
 
-/// Whether an argument of this declaration may hold `argument`, after conform_arguments().
-bool argument_fits(const SchemaArgument& declared, const Argument& argument);
+/// `argument` in the form that a node holds for this declaration: an int becomes a float or a list
+/// where one is wanted. Empty when it does not fit. Where torch takes a number for a tensor, as in
+/// aten.add.Tensor(x, 2), it stays a number, if `number_for_tensor`.
+std::optional<Argument> conform_argument(const SchemaArgument& declared, const Argument& argument,
+                                         bool number_for_tensor);
 
 /// Parses "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"; what stands before
 /// the parenthesis is ignored. Throws Error (kInternal) with the position of what it cannot read.

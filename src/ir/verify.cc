@@ -78,7 +78,10 @@ class Verifier {
     }
     for (std::size_t i = 0; i < node.arguments().size(); ++i) {
       check_argument(node, i);
-      if (!argument_fits(schema.arguments[i], node.arguments()[i])) {
+      const std::optional<Argument> conformed =
+          conform_argument(schema.arguments[i], node.arguments()[i],
+                           node.op().traits.pointwise || node.op().opaque());
+      if (conformed != node.arguments()[i]) {
         fail("the argument " + schema.arguments[i].name + " cannot be " +
                  node.arguments()[i].to_string(),
              node.where());

@@ -1,0 +1,43 @@
+// Matrix products.
+#include "ops/families.h"
+
+namespace unfuse::ops {
+namespace {
+
+constexpr OpInfo kRows[] = {
+    {"aten.linear.default", "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"},
+    {"aten.addmm.default",
+     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"},
+    {"aten.mm.default", "(Tensor self, Tensor mat2) -> Tensor"},
+    {"aten.bmm.default", "(Tensor self, Tensor mat2) -> Tensor"},
+    {"aten.matmul.default", "(Tensor self, Tensor other) -> Tensor"},
+    {"aten.baddbmm.default",
+     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
+     "Scalar alpha=1) -> Tensor"},
+    {"aten.addbmm.default",
+     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
+     "Scalar alpha=1) -> Tensor"},
+    {"aten.einsum.default", "(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor"},
+    {"aten.dot.default", "(Tensor self, Tensor tensor) -> Tensor"},
+    {"aten.mv.default", "(Tensor self, Tensor vec) -> Tensor"},
+    {"aten.outer.default", "(Tensor self, Tensor vec2) -> Tensor"},
+    {"aten.addmv.default",
+     "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor"},
+    {"aten.addr.default",
+     "(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"},
+    {"aten.vdot.default", "(Tensor self, Tensor other) -> Tensor"},
+    {"aten.inner.default", "(Tensor self, Tensor other) -> Tensor"},
+    {"aten.bilinear.default",
+     "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor"},
+    {"aten.tensordot.default",
+     "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor"},
+    {"aten._addmm_activation.default",
+     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, "
+     "bool use_gelu=False) -> Tensor"},
+};
+
+}  // namespace
+
+std::span<const OpInfo> matmul_ops() { return kRows; }
+
+}  // namespace unfuse::ops

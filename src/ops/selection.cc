@@ -1,0 +1,31 @@
+// Choosing elements by a mask.
+#include "ops/families.h"
+
+namespace unfuse::ops {
+namespace {
+
+constexpr Traits kPointwise{.pointwise = true};
+
+constexpr OpInfo kRows[] = {
+    {"aten.where.self", "(Tensor condition, Tensor self, Tensor other) -> Tensor", kPointwise},
+    {"aten.where.Scalar", "(Tensor condition, Scalar self, Scalar other) -> Tensor", kPointwise},
+    {"aten.where.ScalarSelf", "(Tensor condition, Scalar self, Tensor other) -> Tensor",
+     kPointwise},
+    {"aten.where.ScalarOther", "(Tensor condition, Tensor self, Scalar other) -> Tensor",
+     kPointwise},
+    {"aten.where.default", "(Tensor condition) -> Tensor[]"},
+    {"aten.masked_fill.Scalar", "(Tensor self, Tensor mask, Scalar value) -> Tensor", kPointwise},
+    {"aten.masked_fill.Tensor", "(Tensor self, Tensor mask, Tensor value) -> Tensor", kPointwise},
+    {"aten.masked_fill_.Scalar", "(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
+     kPointwise},
+    {"aten.masked_fill_.Tensor", "(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
+     kPointwise},
+    {"aten.masked_scatter.default", "(Tensor self, Tensor mask, Tensor source) -> Tensor"},
+    {"aten.masked_scatter_.default", "(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)"},
+};
+
+}  // namespace
+
+std::span<const OpInfo> selection_ops() { return kRows; }
+
+}  // namespace unfuse::ops
