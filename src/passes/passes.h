@@ -6,16 +6,15 @@
 
 namespace unfuse::passes {
 
-/// Makes one dialect of the three that arrive (export, AOTAutograd, dynamo): addmm over a
-/// transposed weight becomes linear, native_layer_norm becomes layer_norm, _softmax softmax,
-/// convolution conv2d, and so on. What it leaves alone is valid all the same.
-void normalize(Graph& graph);
-
 /// Removes every mutation: each is computed by its pure op and written through the chain of views
 /// into a new base; later uses of any alias replay their chain. Mutations of inputs become outputs
 /// (kBufferMutation, kUserInputMutation). Throws Error (kUnsupported) naming a mutation through
 /// expand, as_strided or an opaque op.
 void functionalize(Graph& graph);
+
+/// Makes one dialect of the three that arrive (export, AOTAutograd, make_fx): docs/dialect.md.
+/// Takes a graph without mutations. What it leaves alone is valid all the same.
+void normalize(Graph& graph);
 
 /// Evaluates what depends on constants alone (InputKind::kConstant with data, and nothing), as long
 /// as the result is small; 0-d tensors used as scalars become scalar arguments where an overload

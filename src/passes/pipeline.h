@@ -8,8 +8,9 @@
 
 namespace unfuse::passes {
 
-/// normalize -> functionalize -> decompose -> fold -> simplify, verifying after each in debug
-/// builds. What was opened, and notes for the user, are added to the report.
+/// functionalize -> normalize -> decompose -> normalize -> fold -> simplify, verifying after each
+/// in debug builds and wherever the environment variable UNFUSE_VERIFY is set. What was opened, and
+/// notes for the user, are added to the report.
 void run_pipeline(Graph& graph, const CompileOptions& options, Report& report);
 
 }  // namespace unfuse::passes

@@ -1,0 +1,52 @@
+// Views: how a result of a view op is read from, and written back to, the tensor it views.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace unfuse::passes {
+
+/// One step from a tensor to a view of it, in terms of the canonical dialect.
+struct ViewStep {
+  enum class Kind {
+    kIdentity,
+    kReshape,
+    kPermute,
+    kExpand,
+    kSlice,
+    kSelect,
+    kDiagonal,
+    kUnfold,
+    kBits,   ///< the bits read as another dtype of the same size
+    kOther,  ///< as_strided and the like, or an op that is not in the catalogue: only replayed
+  };
+
+  Kind kind = Kind::kIdentity;
+  std::vector<Dim> sizes;  ///< kReshape, kExpand: of the result
+  std::vector<std::int64_t>
+      order;                      ///< kPermute; kDiagonal: offset, dim1, dim2; kUnfold: size, step
+  std::int64_t dimension = 0;     ///< kSlice, kSelect, kUnfold
+  Dim start, end, step = 1;       ///< kSlice; kSelect: start is the index
+  DType dtype = DType::kFloat32;  ///< kBits
+  const Node* node = nullptr;     ///< kOther: the call, whose first tensor is replaced
+  int result = 0;                 ///< kOther: which result of it
+
+  /// The view of `base`.
+  Value* apply(Builder& builder, Value* base) const;
+  /// Whether write() can.
+  bool writable() const;
+  /// `base` with the elements that the view shows replaced by `written`, of the view's sizes.
+  Value* write(Builder& builder, Value* base, Value* written) const;
+  /// "aten.expand.default": what to call the step in a message.
+  std::string name() const;
+};
+
+/// How result `result` of `node` shows the node's first argument, whether or not it shares storage
+/// with it; ops that copy (aten.view_copy, aten.clone) have steps too. Empty for an op that
+/// computes, and where a symbolic index cannot be resolved.
+std::optional<ViewStep> view_step(const Node& node, int result, const SymbolRanges& symbols);
+
+}  // namespace unfuse::passes
