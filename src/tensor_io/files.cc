@@ -1,0 +1,124 @@
+#include "tensor_io/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "unfuse/error.h"
+
+namespace unfuse::tensor_io {
+namespace {
+
+[[noreturn]] void fail(const std::string& action, const std::string& path, int error) {
+  throw Error(ErrorKind::kInvalidArgument, "cannot " + action + ": " + std::strerror(error), path);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+bool is_written_in_place(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+}
+
+// mkstemp makes files that only their owner may read.
+void give_usual_permissions(int descriptor) {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(descriptor, 0666 & ~mask);
+}
+
+void copy_elements(const std::byte* source, const Tensor& tensor, std::size_t dimension,
+                   std::byte*& destination) {
+  const std::size_t element = dtype_size(tensor.dtype());
+  if (dimension == tensor.sizes().size()) {
+    std::memcpy(destination, source, element);
+    destination += element;
+    return;
+  }
+  const std::int64_t step = tensor.strides()[dimension] * static_cast<std::int64_t>(element);
+  for (std::int64_t i = 0; i < tensor.sizes()[dimension]; ++i) {
+    copy_elements(source + i * step, tensor, dimension + 1, destination);
+  }
+}
+
+}  // namespace
+
+MappedFile map_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) fail("open", path, errno);
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) fail("open", path, errno);
+  if (S_ISDIR(status.st_mode)) fail("open", path, EISDIR);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorKind::kInvalidArgument, "cannot open: not a regular file", path);
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return {};
+  void* memory =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.number(), 0);
+  if (memory == MAP_FAILED) fail("map", path, errno);
+  return {std::shared_ptr<void>(memory, [size](void* mapped) { ::munmap(mapped, size); }), size};
+}
+
+ReplacedFile::ReplacedFile(const std::string& target) : target_(target), path_(target) {
+  if (is_written_in_place(target)) return;
+  std::error_code error;
+  // A link stays a link: what it points to is replaced.
+  const auto resolved = std::filesystem::weakly_canonical(target, error);
+  if (!error) target_ = resolved.string();
+  path_ = target_ + ".XXXXXX";
+  const Descriptor file(::mkstemp(path_.data()));
+  if (file.number() < 0) fail("write", target, errno);
+  give_usual_permissions(file.number());
+}
+
+ReplacedFile::~ReplacedFile() {
+  if (path_ != target_) std::remove(path_.c_str());
+}
+
+void ReplacedFile::commit() {
+  if (path_ == target_) return;
+  if (std::rename(path_.c_str(), target_.c_str()) != 0) fail("write", target_, errno);
+  path_ = target_;
+}
+
+std::optional<std::uint64_t> byte_count(DType dtype, const std::vector<std::int64_t>& sizes) {
+  auto bytes = static_cast<std::int64_t>(dtype_size(dtype));
+  bool empty = false;
+  for (const std::int64_t size : sizes) {
+    // Sizes beside an empty dimension count too, since strides are made of them.
+    if (__builtin_mul_overflow(bytes, size == 0 ? 1 : size, &bytes)) return std::nullopt;
+    empty = empty || size == 0;
+  }
+  return empty ? 0 : static_cast<std::uint64_t>(bytes);
+}
+
+Tensor packed(const Tensor& tensor) {
+  if (tensor.is_contiguous()) return tensor;
+  Tensor copy = Tensor::empty(tensor.dtype(), tensor.sizes());
+  auto* destination = copy.data_as<std::byte>();
+  copy_elements(tensor.data_as<std::byte>(), tensor, 0, destination);
+  return copy;
+}
+
+}  // namespace unfuse::tensor_io

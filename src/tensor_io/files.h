@@ -1,0 +1,52 @@
+// Files as readers and writers of tensors want them: mapped whole, and replaced whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "unfuse/tensor.h"
+
+namespace unfuse::tensor_io {
+
+/// A file's bytes, mapped. Writes stay private to this process. Unmapped with the last reference
+/// to `memory`.
+struct MappedFile {
+  std::shared_ptr<void> memory;
+  std::size_t size = 0;
+
+  std::span<std::byte> bytes() const { return {static_cast<std::byte*>(memory.get()), size}; }
+};
+
+/// Throws Error (kInvalidArgument) when there is no such file, or it cannot be read.
+MappedFile map_file(const std::string& path);
+
+/// Replaces a file at once: write to path(), then commit(). Without commit the old file stays.
+/// What is no regular file (a pipe, /dev/stdout) is written in place.
+class ReplacedFile {
+ public:
+  /// Throws Error (kInvalidArgument) when the folder does not exist or cannot be written.
+  explicit ReplacedFile(const std::string& target);
+  ~ReplacedFile();
+  ReplacedFile(const ReplacedFile&) = delete;
+  ReplacedFile& operator=(const ReplacedFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  void commit();
+
+ private:
+  std::string target_;
+  std::string path_;
+};
+
+/// Bytes of a packed tensor; empty when its sizes or strides would overflow.
+std::optional<std::uint64_t> byte_count(DType dtype, const std::vector<std::int64_t>& sizes);
+
+/// The same elements, packed row-major: the tensor itself when it is so already, else a copy.
+Tensor packed(const Tensor& tensor);
+
+}  // namespace unfuse::tensor_io
