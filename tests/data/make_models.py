@@ -18,6 +18,7 @@ import re
 import sys
 import typing
 
+import numpy
 import torch
 from safetensors.torch import save_file
 from torch import nn
@@ -526,7 +527,31 @@ def write(name):
     print(f"{name}: {(FOLDER / f'{name}.pt2').stat().st_size / 1024:.0f} KB")
 
 
+def write_arrays():
+    """The same arrays as NumPy writes them and as safetensors does."""
+    random = numpy.random.default_rng(0)
+    arrays = {
+        "float32": random.standard_normal((3, 4), dtype=numpy.float32),
+        "float16": random.standard_normal(5).astype(numpy.float16),
+        "float64_fortran": numpy.asfortranarray(random.standard_normal((2, 3, 4))),
+        "int64": random.integers(-9, 9, (2, 2)),
+        "uint8": random.integers(0, 255, 7).astype(numpy.uint8),
+        "bool": random.random((2, 3)) > 0.5,
+        "complex64": numpy.array([1 + 2j, -3j], numpy.complex64),
+        "scalar": numpy.array(2.5, numpy.float32),
+        "empty": numpy.zeros((0, 3), numpy.int32),
+    }
+    numpy.savez(FOLDER / "arrays.npz", **arrays)
+    numpy.savez_compressed(FOLDER / "arrays_compressed.npz", **arrays)
+    safetensors = {
+        name: torch.from_numpy(numpy.array(array, order="C")) for name, array in arrays.items()
+    }
+    save_file(safetensors, FOLDER / "arrays.safetensors")
+
+
 def main():
+    if not sys.argv[1:]:
+        write_arrays()
     names = sys.argv[1:] or list(CASES)
     unknown = sorted(set(names) - set(CASES))
     if unknown:
