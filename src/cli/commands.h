@@ -1,0 +1,57 @@
+// The subcommands of `unfuse`. Each returns an exit code, or throws Error.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "unfuse/program.h"
+
+namespace unfuse::cli {
+
+/// What the command tells its caller; documented in --help.
+enum ExitCode {
+  kDone = 0,
+  kMismatch = 1,     ///< verify: an output differs
+  kWrongUse = 2,     ///< a flag, a path, an input that does not fit
+  kBadFile = 3,      ///< a file is damaged, or of a version that is not read
+  kUnsupported = 4,  ///< the model holds something that this build cannot run
+  kInternal = 5,     ///< a bug in unfuse
+};
+
+struct InspectOptions {
+  std::string model;
+  /// Print the graph instead: "file" as it stands in the file, "opened" as it reaches the target.
+  std::string graph;
+  bool json = false;
+  std::vector<std::string> sizes;  ///< "s0=128": what symbolic sizes are taken to be
+};
+
+struct RunOptions {
+  std::string model;
+  std::string inputs;   ///< a file; empty with `random`
+  std::string outputs;  ///< a file; may be empty
+  bool random = false;
+  std::uint64_t seed = 0;
+  std::vector<std::string> sizes;
+  CompileOptions compile;
+  int repeat = 0;  ///< timed runs after the first
+  bool json = false;
+};
+
+struct VerifyOptions {
+  std::string model;
+  std::string inputs;
+  std::string expect;
+  std::optional<double> relative;  ///< else by dtype
+  std::optional<double> absolute;
+  CompileOptions compile;
+  bool json = false;
+};
+
+int inspect(const InspectOptions& options);
+int run(const RunOptions& options);
+int verify(const VerifyOptions& options);
+
+}  // namespace unfuse::cli

@@ -1,0 +1,37 @@
+// Numbers, types and reports as people and programs read them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "unfuse/report.h"
+#include "unfuse/tensor.h"
+
+namespace unfuse::cli {
+
+/// "1.5 MB", "12 bytes": powers of 1000.
+std::string describe_bytes(std::int64_t bytes);
+/// "2.4 GFLOP".
+std::string describe_flops(std::int64_t flops);
+/// "float32[2, 5, 16]".
+std::string describe_type(DType dtype, const std::vector<std::int64_t>& sizes);
+/// "[0, 3]": the index of an element in row-major order.
+std::string describe_index(std::int64_t flat, const std::vector<std::int64_t>& sizes);
+
+/// The keys that unfuse.explain(...).as_dict() has in Python.
+nlohmann::ordered_json report_as_json(const Report& report);
+
+/// Lines of columns, each as wide as its widest cell.
+class Table {
+ public:
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// Every line begins with `indent` spaces.
+  std::string text(int indent) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace unfuse::cli

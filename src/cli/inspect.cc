@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/describe.h"
+#include "cli/model_summary.h"
+#include "cli/progress.h"
+#include "ir/print.h"
+#include "passes/pipeline.h"
+
+namespace unfuse::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string describe_range(const Range& range) {
+  if (range.maximum == INT64_MAX) return fmt::format("{} or more", range.minimum);
+  return fmt::format("{} to {}", range.minimum, range.maximum);
+}
+
+std::string describe_place(const std::string& module_path, const std::string& source) {
+  if (module_path.empty()) return source;
+  return source.empty() ? module_path : fmt::format("{} ({})", module_path, source);
+}
+
+std::string describe_sizes(const SymbolValues& sizes) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : sizes) parts.push_back(fmt::format("{}={}", name, value));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void print_parameters(const char* title, const std::vector<Parameter>& parameters) {
+  fmt::print("\n{}\n", title);
+  Table table;
+  for (const Parameter& parameter : parameters) table.add({parameter.name, parameter.type});
+  fmt::print("{}", table.text(2));
+}
+
+void print_symbols(const ModelSummary& summary) {
+  if (summary.symbols.empty()) return;
+  fmt::print("\nsymbolic sizes\n");
+  Table table;
+  for (const auto& [name, range] : summary.symbols) table.add({name, describe_range(range)});
+  fmt::print("{}", table.text(2));
+}
+
+void print_ops(const ModelSummary& summary) {
+  std::vector<std::pair<std::string, std::int64_t>> ops(summary.ops.begin(), summary.ops.end());
+  std::stable_sort(ops.begin(), ops.end(),
+                   [](const auto& left, const auto& right) { return left.second > right.second; });
+  std::int64_t total = 0;
+  Table table;
+  for (const auto& [name, count] : ops) {
+    table.add({fmt::format("{:4}", count), name});
+    total += count;
+  }
+  fmt::print("\nops: {} nodes\n{}", total, table.text(2));
+}
+
+void print_fused(const ModelSummary& summary) {
+  if (summary.fused.empty()) return;
+  Table table;
+  for (const FusedOp& fused : summary.fused) {
+    table.add({fused.op, describe_place(fused.module_path, fused.source)});
+  }
+  fmt::print("\nfused ops, all of which are opened: {}\n{}", summary.fused.size(), table.text(2));
+}
+
+void print_report(const Report& report) {
+  fmt::print("\non the CPU target: {} partition{}, {}\n", report.partitions,
+             report.partitions == 1 ? "" : "s",
+             report.left_to_torch.empty() ? "nothing left to torch" : "left to torch:");
+  Table table;
+  for (const LeftOp& left : report.left_to_torch) {
+    table.add({fmt::format("{:4}", left.count), left.op,
+               describe_place(left.module_path, left.source), left.reason});
+  }
+  fmt::print("{}", table.text(2));
+  for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
+}
+
+void print_costs(const ModelSummary& summary) {
+  const std::string at = summary.sizes.empty() ? "" : " at " + describe_sizes(summary.sizes);
+  fmt::print("\ncosts{}\n", at);
+  Table table;
+  const bool symbolic = !summary.sizes.empty() && summary.flops > 0;
+  table.add({"arithmetic", describe_flops(summary.flops),
+             symbolic ? "FLOP = " + summary.flops_formula : ""});
+  table.add({"weights", describe_bytes(summary.weight_bytes)});
+  table.add({"inputs", describe_bytes(summary.input_bytes)});
+  table.add({"outputs", describe_bytes(summary.output_bytes)});
+  table.add({"working memory", summary.arena_bytes ? describe_bytes(*summary.arena_bytes)
+                                                   : "unknown: the model cannot run here"});
+  fmt::print("{}", table.text(2));
+}
+
+void print_text(const std::string& path, const ModelSummary& summary) {
+  fmt::print("{}: exported by torch {}\n", path,
+             summary.torch_version.empty() ? "of unknown version" : summary.torch_version);
+  print_parameters("inputs", summary.inputs);
+  print_parameters("outputs", summary.outputs);
+  if (!summary.mutations.empty()) {
+    fmt::print("\nwrites to\n  {}\n", fmt::join(summary.mutations, "\n  "));
+  }
+  print_symbols(summary);
+  print_ops(summary);
+  print_fused(summary);
+  print_report(summary.report);
+  print_costs(summary);
+}
+
+Json parameters_as_json(const std::vector<Parameter>& parameters) {
+  Json json = Json::array();
+  for (const Parameter& parameter : parameters) {
+    json.push_back({{"name", parameter.name}, {"type", parameter.type}});
+  }
+  return json;
+}
+
+void print_json(const ModelSummary& summary) {
+  Json json = report_as_json(summary.report);
+  json["torch_version"] = summary.torch_version;
+  json["inputs"] = parameters_as_json(summary.inputs);
+  json["outputs"] = parameters_as_json(summary.outputs);
+  json["mutations"] = summary.mutations;
+  json["ops"] = summary.ops;
+  json["fused"] = Json::array();
+  for (const FusedOp& fused : summary.fused) {
+    json["fused"].push_back(
+        {{"op", fused.op}, {"module_path", fused.module_path}, {"source", fused.source}});
+  }
+  json["symbols"] = Json::object();
+  for (const auto& [name, range] : summary.symbols) {
+    json["symbols"][name] = {{"minimum", range.minimum}, {"maximum", nullptr}};
+    if (range.maximum != INT64_MAX) json["symbols"][name]["maximum"] = range.maximum;
+  }
+  json["sizes"] = summary.sizes;
+  json["flops"] = summary.flops;
+  json["flops_formula"] = summary.flops_formula;
+  json["memory"] = {{"weights", summary.weight_bytes},
+                    {"inputs", summary.input_bytes},
+                    {"outputs", summary.output_bytes},
+                    {"arena", summary.arena_bytes ? Json(*summary.arena_bytes) : Json()}};
+  fmt::print("{}\n", json.dump(2));
+}
+
+int print_graph(const InspectOptions& options) {
+  pt2::ExportedProgram program = pt2::read(options.model);
+  if (options.graph == "opened") {
+    Report report;
+    passes::run_pipeline(program.graph, {}, report);
+  }
+  PrintOptions print_options;
+  print_options.origins = true;
+  fmt::print("{}", print(program.graph, print_options));
+  return kDone;
+}
+
+}  // namespace
+
+int inspect(const InspectOptions& options) {
+  if (!options.graph.empty()) return print_graph(options);
+  Progress progress("inspecting " + options.model);
+  const ModelSummary summary = summarize(options.model, options.sizes);
+  progress.clear();
+  options.json ? print_json(summary) : print_text(options.model, summary);
+  return kDone;
+}
+
+}  // namespace unfuse::cli

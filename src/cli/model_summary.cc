@@ -1,0 +1,136 @@
+#include "cli/model_summary.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "cli/describe.h"
+#include "cli/random_inputs.h"
+#include "ops/flops.h"
+#include "passes/pipeline.h"
+#include "targets/cpu/target.h"
+#include "targets/partition.h"
+#include "unfuse/program.h"
+
+namespace unfuse::cli {
+namespace {
+
+std::string describe(const TensorType& type) {
+  std::string sizes;
+  for (const Dim& size : type.sizes) sizes += (sizes.empty() ? "" : ", ") + size.to_string();
+  return fmt::format("{}[{}]", dtype_name(type.dtype), sizes);
+}
+
+std::string describe(const Value& value) {
+  if (value.is_tensor()) return describe(value.tensor());
+  if (const auto* symbol = std::get_if<IntType>(&value.type())) {
+    return "int " + symbol->value.to_string();
+  }
+  return to_string(value.type());
+}
+
+void describe_inputs(const Graph& graph, ModelSummary& summary) {
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.kind == InputKind::kUser) {
+      summary.inputs.push_back({input.value->name(), describe(*input.value)});
+    } else if (input.kind == InputKind::kLiteral) {
+      summary.inputs.push_back({input.target, input.literal.to_string()});
+    }
+  }
+}
+
+void describe_outputs(const Graph& graph, ModelSummary& summary) {
+  for (const GraphOutput& output : graph.outputs()) {
+    if (output.kind != OutputKind::kUser) continue;
+    if (output.value.is_value()) {
+      const Value& value = *output.value.value();
+      summary.outputs.push_back({value.name(), describe(value)});
+    } else {
+      summary.outputs.push_back({"", output.value.to_string()});
+    }
+  }
+}
+
+// Known once the graph is functional: before, a mutation is a node like any other.
+void describe_mutations(const Graph& graph, ModelSummary& summary) {
+  for (const GraphOutput& output : graph.outputs()) {
+    if (output.kind == OutputKind::kUser) continue;
+    const char* kind = output.kind == OutputKind::kUserInputMutation ? "input"
+                       : output.kind == OutputKind::kBufferMutation  ? "buffer"
+                                                                     : "parameter";
+    summary.mutations.push_back(fmt::format("{} '{}'", kind, output.target));
+  }
+}
+
+void count_ops(const Graph& graph, ModelSummary& summary) {
+  for (const Node* node : graph.nodes()) {
+    ++summary.ops[node->op().name];
+    if (!node->op().traits.fused) continue;
+    summary.fused.push_back({node->op().name, node->origin().module_path, node->origin().source});
+  }
+}
+
+std::int64_t bytes_of(const Value& value, const SymbolValues& sizes) {
+  const Dim bytes =
+      value.tensor().numel() * Dim(static_cast<std::int64_t>(dtype_size(value.dtype())));
+  return bytes.evaluate(sizes);
+}
+
+void measure_memory(const Graph& graph, ModelSummary& summary) {
+  std::set<const void*> counted;
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.value == nullptr || !input.value->is_tensor()) continue;
+    const std::int64_t bytes = bytes_of(*input.value, summary.sizes);
+    if (input.kind == InputKind::kUser) {
+      summary.input_bytes += bytes;
+    } else if (!input.data.defined() || counted.insert(input.data.data()).second) {
+      summary.weight_bytes += bytes;
+    }
+  }
+  for (const GraphOutput& output : graph.outputs()) {
+    if (output.kind != OutputKind::kUser || !output.value.is_value()) continue;
+    const Value& value = *output.value.value();
+    if (value.is_tensor()) summary.output_bytes += bytes_of(value, summary.sizes);
+  }
+}
+
+// Planning reads sizes only: no input needs to be in memory.
+std::int64_t measure_arena(const std::string& path, const Graph& graph, const SymbolValues& sizes) {
+  std::vector<Tensor> inputs;
+  for (const Value* value : tensor_inputs(graph)) {
+    auto concrete = concrete_sizes(*value, sizes);
+    auto strides = contiguous_strides(concrete);
+    inputs.push_back(
+        Tensor::view(nullptr, value->dtype(), std::move(concrete), std::move(strides)));
+  }
+  return Program::load(path).arena_bytes(inputs);
+}
+
+}  // namespace
+
+ModelSummary summarize(const std::string& path, const std::vector<std::string>& settings) {
+  pt2::ExportedProgram program = pt2::read(path);
+  Graph& graph = program.graph;
+  ModelSummary summary;
+  summary.torch_version = program.torch_version;
+  summary.symbols = graph.symbols;
+  summary.sizes = choose_sizes(program, settings);
+  describe_inputs(graph, summary);
+  describe_outputs(graph, summary);
+  count_ops(graph, summary);
+  measure_memory(graph, summary);
+
+  summary.report.graphs = 1;
+  passes::run_pipeline(graph, {}, summary.report);
+  describe_mutations(graph, summary);
+  partition(graph, cpu::CpuTarget(), summary.report);
+  const Dim flops = ops::flops(graph);
+  summary.flops_formula = flops.to_string();
+  summary.flops = flops.evaluate(summary.sizes);
+  if (summary.report.left_to_torch.empty()) {
+    summary.arena_bytes = measure_arena(path, graph, summary.sizes);
+  }
+  return summary;
+}
+
+}  // namespace unfuse::cli

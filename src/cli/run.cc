@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/describe.h"
+#include "cli/elements.h"
+#include "cli/matching.h"
+#include "cli/progress.h"
+#include "cli/random_inputs.h"
+#include "tensor_io/files.h"
+#include "tensor_io/tensor_file.h"
+
+namespace unfuse::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Latency {
+  double minimum = 0;  ///< milliseconds
+  double median = 0;
+};
+
+std::vector<Tensor> make_inputs(const Program& program, const RunOptions& options) {
+  if (options.random) {
+    const pt2::ExportedProgram exported = pt2::read(options.model);
+    return random_inputs(exported.graph, choose_sizes(exported, options.sizes), options.seed);
+  }
+  if (options.inputs.empty()) {
+    if (program.inputs().empty()) return {};
+    throw Error(ErrorKind::kInvalidArgument, "the model takes inputs", options.model,
+                "pass --inputs FILE, or --random");
+  }
+  return match_tensors(program.inputs(), tensor_io::read(options.inputs), options.inputs, "input");
+}
+
+// What can be found wrong before the model has run is.
+void check_output_path(const std::string& path) {
+  if (path.empty()) return;
+  tensor_io::format_of(path);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty() || std::filesystem::is_directory(folder)) return;
+  throw Error(ErrorKind::kInvalidArgument, "there is no folder " + folder.string(), path);
+}
+
+Latency measure(const Program& program, const std::vector<Tensor>& inputs, int repeat) {
+  Progress progress("measuring");
+  std::vector<double> times;
+  for (int i = 0; i < repeat; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    program.run(inputs);
+    const std::chrono::duration<double, std::milli> passed =
+        std::chrono::steady_clock::now() - start;
+    times.push_back(passed.count());
+  }
+  std::sort(times.begin(), times.end());
+  return {times.front(), times[times.size() / 2]};
+}
+
+/// "mean 0.12, from -3.1 to 4": a first idea of what was computed.
+struct Statistics {
+  double minimum = 0;
+  double maximum = 0;
+  double mean = 0;
+  std::int64_t not_finite = 0;
+  std::int64_t count = 0;
+};
+
+Statistics statistics(const Tensor& given) {
+  Statistics found;
+  if (!has_numbers(given.dtype())) return found;
+  const Tensor tensor = tensor_io::packed(given);
+  const DType number = number_type(tensor.dtype());
+  const auto count = static_cast<std::size_t>(tensor.numel()) * numbers_in(tensor.dtype());
+  const auto* element = tensor.data_as<std::byte>();
+  for (std::size_t i = 0; i < count; ++i, element += dtype_size(number)) {
+    const double value = read_number(element, number);
+    if (!std::isfinite(value)) {
+      ++found.not_finite;
+      continue;
+    }
+    found.minimum = found.count == 0 ? value : std::min(found.minimum, value);
+    found.maximum = found.count == 0 ? value : std::max(found.maximum, value);
+    found.mean += value;
+    ++found.count;
+  }
+  if (found.count > 0) found.mean /= static_cast<double>(found.count);
+  return found;
+}
+
+std::string describe_values(const Statistics& found) {
+  std::string text;
+  if (found.count > 0) {
+    text =
+        fmt::format("mean {:.4g}, from {:.4g} to {:.4g}", found.mean, found.minimum, found.maximum);
+  }
+  if (found.not_finite > 0) text += fmt::format("  {} not finite", found.not_finite);
+  return text;
+}
+
+tensor_io::NamedTensors name_outputs(const Program& program, const std::vector<Tensor>& outputs) {
+  tensor_io::NamedTensors named;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = program.outputs()[i].name;
+    // A model may return one value twice; a file holds it once.
+    if (tensor_io::find(named, name) == nullptr) named.push_back({name, outputs[i]});
+  }
+  return named;
+}
+
+void print_text(const tensor_io::NamedTensors& outputs, const std::optional<Latency>& latency,
+                int repeat) {
+  Table table;
+  for (const auto& [name, tensor] : outputs) {
+    table.add(
+        {name, describe_type(tensor.dtype(), tensor.sizes()), describe_values(statistics(tensor))});
+  }
+  fmt::print("{}", table.text(0));
+  if (latency) {
+    fmt::print("latency: {:.3f} ms median, {:.3f} ms minimum of {} runs\n", latency->median,
+               latency->minimum, repeat);
+  }
+}
+
+// JSON has no infinity and no NaN: what is not finite is counted, not written.
+void print_json(const tensor_io::NamedTensors& outputs, const std::optional<Latency>& latency,
+                int repeat) {
+  Json json = {{"outputs", Json::array()}};
+  for (const auto& [name, tensor] : outputs) {
+    const Statistics found = statistics(tensor);
+    json["outputs"].push_back({{"name", name},
+                               {"dtype", dtype_name(tensor.dtype())},
+                               {"sizes", tensor.sizes()},
+                               {"mean", found.mean},
+                               {"minimum", found.minimum},
+                               {"maximum", found.maximum},
+                               {"not_finite", found.not_finite}});
+  }
+  if (latency) {
+    json["latency_ms"] = {
+        {"median", latency->median}, {"minimum", latency->minimum}, {"runs", repeat}};
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+  check_output_path(options.outputs);
+  Progress progress("compiling " + options.model);
+  const Program program = Program::load(options.model, options.compile);
+  const std::vector<Tensor> inputs = make_inputs(program, options);
+  progress.show("running");
+  const auto outputs = name_outputs(program, program.run(inputs));
+  if (!options.outputs.empty()) tensor_io::write(options.outputs, outputs);
+  std::optional<Latency> latency;
+  if (options.repeat > 0) latency = measure(program, inputs, options.repeat);
+  progress.clear();
+  (options.json ? print_json : print_text)(outputs, latency, options.repeat);
+  return kDone;
+}
+
+}  // namespace unfuse::cli
