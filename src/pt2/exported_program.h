@@ -19,6 +19,8 @@ struct CallSignature {
 struct ExportedProgram {
   Graph graph;
   CallSignature signature;
+  /// Values of symbols when the model was exported, as far as the file tells.
+  SymbolValues hints;
   std::string torch_version;
   int schema_minor = 0;
 };
