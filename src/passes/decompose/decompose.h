@@ -2,7 +2,8 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "ir/builder.h"
 #include "unfuse/program.h"
@@ -13,10 +14,20 @@ namespace unfuse::passes {
 struct DecomposeContext {
   Builder& builder;  ///< inserts before the node that is opened, with its origin
   const CompileOptions& options;
-  Report& report;    ///< notes go here
+  Report& report;    ///< notes go here, through note()
+  const Node& node;  ///< the node that is opened
+
+  /// Adds "<where the node is>: text" to the report's notes, once.
+  void note(const std::string& text) const;
+  /// Throws Error (kInvalidArgument) with the node's place.
+  [[noreturn]] void refuse(const std::string& message) const;
+  /// True when the sizes differ for every value of the symbols.
+  bool differ(const Dim& left, const Dim& right) const;
 };
 
-/// Builds what `node` stands for; returns one value a result, null for a result that is None.
+/// Builds what `node` stands for; returns one value a result, null for a result that is None or
+/// that nobody uses. An empty list leaves the node as it is; the reason goes to the notes.
+/// Builds ops of the canonical dialect (docs/dialect.md) and unfuse.attention.
 /// Throws Error (kInvalidArgument) for what the real op refuses too.
 using Decomposition = std::vector<Value*> (*)(const DecomposeContext& context, const Node& node);
 
@@ -26,6 +37,7 @@ struct DecompositionRow {
 };
 
 /// Opens every node that has a decomposition, and counts it in the report when its op is `fused`.
+/// What takes the place of a result has its dtype and sizes; else throws Error (kInternal).
 void decompose(Graph& graph, const CompileOptions& options, Report& report);
 
 /// The table that decompose() follows.

@@ -1,0 +1,16 @@
+// unfuse.attention written back as aten ops, for backends that know no op of ours.
+#pragma once
+
+#include "ir/builder.h"
+
+namespace unfuse::passes {
+
+/// Builds what an unfuse.attention node stands for: aten.scaled_dot_product_attention where it says
+/// the same, ops of the canonical dialect around it or instead of it where it does not.
+/// Throws Error (kUnsupported) when it has to be spelled out and the head size is symbolic.
+Value* attention_to_aten(Builder& builder, const Node& node);
+
+/// Does so for every unfuse.attention of the graph.
+void write_back_attention(Graph& graph);
+
+}  // namespace unfuse::passes
