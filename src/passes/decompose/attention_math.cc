@@ -1,4 +1,5 @@
-// aten._scaled_dot_product_attention_math: SDPA where no fused kernel applies; gives its weights too.
+// aten._scaled_dot_product_attention_math: SDPA where no fused kernel applies; gives its weights
+// too.
 #include "passes/canonical.h"
 #include "passes/decompose/decompositions.h"
 #include "passes/decompose/dot_product_attention.h"

@@ -51,10 +51,10 @@ Value* at_least_two_dimensions(Builder& builder, Value* mask) {
 Value* dot_product(Builder& builder, const Attention& attention) {
   const Value* query = attention.query;
   const bool grouped = query->rank() > 2 && query->size(-3) != attention.key->size(-3);
-  return call(builder, "aten.scaled_dot_product_attention.default",
-              {attention.query, attention.key, attention.value, attention.mask, 0.0,
-               attention.is_causal},
-              {{"scale", attention.scale}, {"enable_gqa", grouped}});
+  return call(
+      builder, "aten.scaled_dot_product_attention.default",
+      {attention.query, attention.key, attention.value, attention.mask, 0.0, attention.is_causal},
+      {{"scale", attention.scale}, {"enable_gqa", grouped}});
 }
 
 // NaN in the rows that no key is left for.
@@ -70,10 +70,10 @@ Value* spelled_out(Builder& builder, const Node& node, const Attention& attentio
   const Value* query = attention.query;
   const Dim heads = query->rank() > 2 ? query->size(-3) : Dim(1);
   const double scale = scale_or_default(node, attention.scale, query);
-  Value* scores = scaled_scores(builder, attention.query,
-                                repeat_heads(builder, attention.key, heads), scale);
-  scores = call(builder, "aten.add.Tensor",
-                {scores, convert(builder, attention.mask, scores->dtype())});
+  Value* scores =
+      scaled_scores(builder, attention.query, repeat_heads(builder, attention.key, heads), scale);
+  scores =
+      call(builder, "aten.add.Tensor", {scores, convert(builder, attention.mask, scores->dtype())});
   Value* weights = softmax_of_scores(builder, scores, attention.zero_fully_masked);
   return call(builder, "aten.matmul.default",
               {weights, repeat_heads(builder, attention.value, heads)});

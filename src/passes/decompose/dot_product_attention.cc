@@ -46,7 +46,8 @@ bool divides(const Dim& heads, const Dim& divisor) {
 void check_heads(const DecomposeContext& context, const DotProductAttention& attention,
                  const Value* part, const Dim& heads) {
   const Dim& own = part->size(-3);
-  if (attention.grouped_heads ? divides(heads, own) : is_one(own) || !context.differ(own, heads)) return;
+  if (attention.grouped_heads ? divides(heads, own) : is_one(own) || !context.differ(own, heads))
+    return;
   context.refuse(own.to_string() + " heads of keys or values do not fit " + heads.to_string() +
                  " heads of queries");
 }
@@ -74,8 +75,8 @@ Operands broadcast(const DecomposeContext& context, const DotProductAttention& a
   };
   Operands operands{spread(attention.query, heads), spread(attention.key, heads_of(attention.key)),
                     spread(attention.value, heads_of(attention.value))};
-  check_heads(context, call, operands.key, heads);
-  check_heads(context, call, operands.value, heads);
+  check_heads(context, attention, operands.key, heads);
+  check_heads(context, attention, operands.value, heads);
   if (operands.key->size(-3) != operands.value->size(-3)) {
     operands.key = repeat_heads(builder, operands.key, heads);
     operands.value = repeat_heads(builder, operands.value, heads);
@@ -105,9 +106,10 @@ Value* mask_scores(const DecomposeContext& context, const DotProductAttention& a
                    Value* scores) {
   Builder& builder = context.builder;
   if (Value* mask = attention.mask) {
-    scores = mask->dtype() == DType::kBool
-                 ? keep_attended(builder, scores, mask)
-                 : call(builder, "aten.add.Tensor", {scores, convert(builder, mask, scores->dtype())});
+    scores =
+        mask->dtype() == DType::kBool
+            ? keep_attended(builder, scores, mask)
+            : call(builder, "aten.add.Tensor", {scores, convert(builder, mask, scores->dtype())});
   }
   if (!attention.is_causal) return scores;
   return keep_attended(builder, scores, causal_mask(builder, scores->size(-2), scores->size(-1)));
@@ -122,7 +124,9 @@ Value* dot_product_attention(const DecomposeContext& context, const DotProductAt
   const AttentionMask mask = read_mask(context, attention);
   return call(context.builder, "unfuse.attention",
               {operands.query, operands.key, operands.value, mask.mask},
-              {{"scale", attention.scale}, {"is_causal", mask.is_causal}});
+              {{"scale", attention.scale},
+               {"is_causal", mask.is_causal},
+               {"zero_fully_masked", attention.zero_fully_masked}});
 }
 
 Value* attention_scores(const DecomposeContext& context, const DotProductAttention& attention,
@@ -134,9 +138,9 @@ Value* attention_scores(const DecomposeContext& context, const DotProductAttenti
       attention.query->dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
   Value* key = operands.key;
   if (sizes.size() > 2) key = repeat_heads(builder, key, sizes[sizes.size() - 3]);
-  Value* scores = scaled_scores(
-      builder, convert(builder, operands.query, wide), convert(builder, key, wide),
-      scale_or_default(context.node, attention.scale, operands.query));
+  Value* scores =
+      scaled_scores(builder, convert(builder, operands.query, wide), convert(builder, key, wide),
+                    scale_or_default(context.node, attention.scale, operands.query));
   return mask_scores(context, attention, scores);
 }
 

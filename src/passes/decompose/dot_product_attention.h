@@ -9,17 +9,18 @@ namespace unfuse::passes {
 
 /// softmax(scale * query @ key^T + mask) @ value, heads and batch dimensions broadcast.
 struct DotProductAttention {
-  Value* query = nullptr;  ///< [..., H, L, D]
-  Value* key = nullptr;    ///< [..., Hk, S, D]
-  Value* value = nullptr;  ///< [..., Hv, S, E]
-  Value* mask = nullptr;   ///< bool (true = attend) or added; broadcastable to [..., H, L, S]
-  bool is_causal = false;  ///< aligned top left; together with a mask
-  Argument scale;          ///< None is 1 / sqrt(D)
+  Value* query = nullptr;      ///< [..., H, L, D]
+  Value* key = nullptr;        ///< [..., Hk, S, D]
+  Value* value = nullptr;      ///< [..., Hv, S, E]
+  Value* mask = nullptr;       ///< bool (true = attend) or added; broadcastable to [..., H, L, S]
+  bool is_causal = false;      ///< aligned top left; together with a mask
+  Argument scale;              ///< None is 1 / sqrt(D)
   bool grouped_heads = false;  ///< Hk and Hv divide H; else each is H or 1
+  bool zero_fully_masked = true;  ///< what a row whose keys are all masked gives: zeros, or NaN
 };
 
-/// A row whose keys are all masked gives zeros, as in all of these ops. `sizes` are those of the
-/// result, [..., H, L, E]. Throws Error (kInvalidArgument) when shapes or dtypes do not fit.
+/// `sizes` are those of the result, [..., H, L, E].
+/// Throws Error (kInvalidArgument) when shapes or dtypes do not fit.
 Value* dot_product_attention(const DecomposeContext& context, const DotProductAttention& attention,
                              const std::vector<Dim>& sizes);
 

@@ -37,8 +37,8 @@ Value* log_sum_exp(Builder& builder, Value* scores) {
   Value* sum = call(builder, "aten.sum.dim_IntList",
                     {call(builder, "aten.exp.default", {shifted}), last, false});
   peak = reshape(builder, peak, rows);
-  Value* result = call(builder, "aten.add.Tensor",
-                       {call(builder, "aten.log.default", {sum}), peak});
+  Value* result =
+      call(builder, "aten.add.Tensor", {call(builder, "aten.log.default", {sum}), peak});
   Value* masked = call(builder, "aten.eq.Scalar", {peak, -infinity});
   return call(builder, "aten.masked_fill.Scalar", {result, masked, 0.0});
 }

@@ -26,8 +26,9 @@ Value* project(Builder& builder, const MultiHeadAttention& attention, Value* inp
 std::vector<Value*> split_heads(Builder& builder, const MultiHeadAttention& attention,
                                 Value* projected, std::int64_t parts) {
   const std::int64_t head_size = attention.embed_dim / attention.heads;
-  Value* apart = reshape(builder, projected,
-                         {projected->size(0), projected->size(1), parts, attention.heads, head_size});
+  Value* apart =
+      reshape(builder, projected,
+              {projected->size(0), projected->size(1), parts, attention.heads, head_size});
   std::vector<Value*> heads;
   for (std::int64_t part = 0; part < parts; ++part) {
     heads.push_back(transpose(builder, select(builder, apart, 2, part), 1, 2));
@@ -90,7 +91,8 @@ MultiHeadResult attend_spelled_out(const DecomposeContext& context, const Heads&
                                    Value* masked, double scale, bool zero_fully_masked) {
   Builder& builder = context.builder;
   Value* query = call(builder, "aten.mul.Scalar", {heads.query, scale});
-  Value* scores = call(builder, "aten.matmul.default", {query, transpose(builder, heads.key, 2, 3)});
+  Value* scores =
+      call(builder, "aten.matmul.default", {query, transpose(builder, heads.key, 2, 3)});
   if (masked != nullptr) scores = keep_attended(builder, scores, negate(builder, masked));
   Value* weights = softmax_of_scores(builder, scores, zero_fully_masked);
   return {call(builder, "aten.matmul.default", {weights, heads.value}), weights};
@@ -120,8 +122,7 @@ MultiHeadResult multi_head_attention(const DecomposeContext& context,
   if (!need_weights) {
     return {project_output(builder, attention, attend(context, heads, masked, zero)), nullptr};
   }
-  const double scale =
-      1.0 / std::sqrt(static_cast<double>(attention.embed_dim / attention.heads));
+  const double scale = 1.0 / std::sqrt(static_cast<double>(attention.embed_dim / attention.heads));
   MultiHeadResult result = attend_spelled_out(context, heads, masked, scale, zero);
   result.output = project_output(builder, attention, result.output);
   return result;

@@ -9,9 +9,9 @@
 namespace unfuse::passes {
 
 struct MultiHeadAttention {
-  Value* query = nullptr;  ///< [B, L, E]
-  Value* key = nullptr;    ///< [B, L, E]
-  Value* value = nullptr;  ///< [B, L, E]
+  Value* query = nullptr;        ///< [B, L, E]
+  Value* key = nullptr;          ///< [B, L, E]
+  Value* value = nullptr;        ///< [B, L, E]
   std::int64_t embed_dim = 0;    ///< E
   std::int64_t heads = 0;        ///< H, divides E
   Value* qkv_weight = nullptr;   ///< [3 E, E]: the rows of q, k and v

@@ -1,0 +1,183 @@
+#include "passes/recognize_attention.h"
+
+#include <limits>
+#include <optional>
+
+#include "passes/canonical.h"
+#include "passes/decompose/dot_product_attention.h"
+#include "passes/decompose/spelled_attention.h"
+#include "passes/rewrite.h"
+
+namespace unfuse::passes {
+namespace {
+
+// --- Matching: a value is walked through against the flow, from the product with the values.
+
+struct Match {
+  Value* query = nullptr;
+  Value* key = nullptr;             // [..., S, D], or null and then
+  Value* transposed_key = nullptr;  // [..., D, S]
+  Value* value = nullptr;
+  Value* added_mask = nullptr;
+  Value* masked = nullptr;    // true where the scores are -inf
+  Value* attended = nullptr;  // false where the scores are -inf
+  double scale = 1;
+  bool safe = false;
+};
+
+const Node* made_by(const Value* value, std::string_view op) {
+  return value->produced_by(op) ? value->producer() : nullptr;
+}
+
+// Nobody but the pattern reads it.
+bool is_private(const Value* value) { return value->use_count() == 1; }
+
+bool is_minus_infinity(const Argument& argument) {
+  return argument.is_constant_scalar() &&
+         argument.number() == -std::numeric_limits<double>::infinity();
+}
+
+// Takes a factor off: returns what is scaled, and multiplies `scale` by the factor.
+Value* without_scale(Value* value, double& scale) {
+  while (const Node* node = value->producer()) {
+    const bool product = node->is("aten.mul.Scalar");
+    if (!product && !node->is("aten.div.Scalar")) break;
+    if (!node->argument(1).is_constant_scalar()) break;
+    if (node->input(0)->dtype() != value->dtype()) break;
+    const double factor = node->argument(1).number();
+    scale = product ? scale * factor : scale / factor;
+    value = node->input(0);
+  }
+  return value;
+}
+
+// A permute that swaps the last two dimensions and keeps the others.
+bool is_transpose(const Node& node) {
+  if (!node.is("aten.permute.default")) return false;
+  const std::int64_t rank = node.result()->rank();
+  return rank >= 2 && node.argument(1).integers() == swapped_order(rank, -1, -2);
+}
+
+bool match_scores(Value* scores, Match& match) {
+  if (!is_private(scores)) return false;
+  const double outer = match.scale;
+  double scale = outer;
+  const Node* product = made_by(without_scale(scores, scale), "aten.matmul.default");
+  if (product == nullptr || !is_private(product->result())) return false;
+  match.query = without_scale(product->input(0), scale);
+  Value* key = without_scale(product->input(1), scale);
+  const bool transposed = key->producer() != nullptr && is_transpose(*key->producer());
+  if (transposed) {
+    match.key = without_scale(key->producer()->input(0), scale);
+  } else {
+    match.transposed_key = key;
+  }
+  match.scale = scale;
+  return true;
+}
+
+// scores + mask, mask + scores, or scores with -inf filled in; or no mask.
+bool match_masked_scores(Value* masked_scores, Match& match) {
+  const Node* node = masked_scores->producer();
+  if (node == nullptr || !is_private(masked_scores)) return false;
+  if (node->is("aten.add.Tensor")) {
+    const Argument& alpha = node->argument("alpha");
+    if (!alpha.is_constant_scalar() || alpha.number() != 1) return false;
+    for (const int side : {0, 1}) {
+      if (!node->argument(side).is_value() || !node->argument(1 - side).is_value()) return false;
+      // The product has the sizes of the sum, the mask is what broadcasts.
+      if (node->input(side)->sizes() != masked_scores->sizes()) continue;
+      match.added_mask = node->input(1 - side);
+      if (match_scores(node->input(side), match)) return true;
+    }
+    return false;
+  }
+  if (node->is("aten.masked_fill.Scalar") && is_minus_infinity(node->argument(2))) {
+    match.masked = node->input(1);
+    return match_scores(node->input(0), match);
+  }
+  if (node->is("aten.where.ScalarOther") && is_minus_infinity(node->argument(2))) {
+    match.attended = node->input(0);
+    return match_scores(node->input(1), match);
+  }
+  return match_scores(masked_scores, match);
+}
+
+bool over_last_dimension(const Node& softmax) {
+  const std::int64_t rank = softmax.input(0)->rank();
+  return wrap_dimension(softmax.argument("dim").integer(), rank) == rank - 1;
+}
+
+// A softmax may be taken in float32 of 16-bit scores: attention does so anyway.
+bool keeps_precision(const Node& softmax) {
+  const Argument& dtype = softmax.argument("dtype");
+  return dtype.is_none() || dtype.dtype() == DType::kFloat32 ||
+         dtype.dtype() == softmax.input(0)->dtype();
+}
+
+std::optional<Match> match_attention(const Node& product, AttentionSpelling spelling) {
+  Match match;
+  match.value = product.input(1);
+  Value* weights = product.input(0);
+  if (!is_private(weights)) return std::nullopt;
+  if (const Node* narrowed = made_by(weights, "aten._to_copy.default")) {
+    weights = narrowed->input(0);
+    if (weights->dtype() != DType::kFloat32 || !is_private(weights)) return std::nullopt;
+  }
+  const Node* softmax = weights->producer();
+  if (softmax == nullptr) return std::nullopt;
+  match.safe = softmax->is("aten._safe_softmax.default");
+  const bool plain = softmax->is("aten.softmax.int") && spelling == AttentionSpelling::kAnySoftmax;
+  if (!match.safe && !plain) return std::nullopt;
+  if (!over_last_dimension(*softmax) || !keeps_precision(*softmax)) return std::nullopt;
+  if (!match_masked_scores(softmax->input(0), match)) return std::nullopt;
+  return match;
+}
+
+bool is_supported(const Match& match, const Value* result) {
+  const DType dtype = result->dtype();
+  const bool narrow =
+      dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  const Value* key = match.key != nullptr ? match.key : match.transposed_key;
+  return narrow && match.query->dtype() == dtype && key->dtype() == dtype &&
+         match.value->dtype() == dtype && match.query->rank() >= 2 && key->rank() >= 2 &&
+         match.value->rank() >= 2;
+}
+
+// --- Rewriting
+
+Value* mask_of(Builder& builder, const Match& match) {
+  if (match.masked != nullptr) return call(builder, "aten.logical_not.default", {match.masked});
+  return match.attended != nullptr ? match.attended : match.added_mask;
+}
+
+Value* build(const DecomposeContext& context, const Match& match) {
+  Builder& builder = context.builder;
+  DotProductAttention attention;
+  attention.query = match.query;
+  attention.key =
+      match.key != nullptr ? match.key : transpose(builder, match.transposed_key, -1, -2);
+  attention.value = match.value;
+  attention.mask = mask_of(builder, match);
+  attention.scale = match.scale;
+  attention.zero_fully_masked =
+      match.safe || context.options.fully_masked_rows == FullyMaskedRows::kZero;
+  return dot_product_attention(context, attention, context.node.result()->sizes());
+}
+
+}  // namespace
+
+void recognize_attention(Graph& graph, AttentionSpelling spelling, const CompileOptions& options) {
+  for (Node* node : graph.nodes()) {
+    if (!node->is("aten.matmul.default")) continue;
+    const std::optional<Match> match = match_attention(*node, spelling);
+    if (!match || !is_supported(*match, node->result())) continue;
+    Builder builder(graph, node);
+    Report unused;
+    Value* attention = build(DecomposeContext{builder, options, unused, *node}, *match);
+    replace_by_equal(graph, node->result(), attention, node);
+    graph.erase(node);
+  }
+}
+
+}  // namespace unfuse::passes
