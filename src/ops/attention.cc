@@ -1,5 +1,6 @@
 // Attention in the forms that reach a graph, and ours.
 #include "ops/families.h"
+#include "ops/rules.h"
 
 namespace unfuse::ops {
 namespace {
@@ -10,7 +11,9 @@ constexpr OpInfo kRows[] = {
     {"aten.scaled_dot_product_attention.default",
      "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
      "float dropout_p=0., bool is_causal=False, *, float? scale=None, "
-     "bool enable_gqa=False) -> Tensor"},
+     "bool enable_gqa=False) -> Tensor",
+     {},
+     scaled_dot_product_attention_type},
     {"aten._scaled_dot_product_flash_attention_for_cpu.default",
      "(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, "
      "*, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
@@ -81,11 +84,11 @@ constexpr OpInfo kRows[] = {
     // (added), broadcastable to [..., H, L, S]; is_causal is top-left aligned and may be combined
     // with a mask; scale None is 1 / sqrt(D). A fully masked row gives 0 when zero_fully_masked,
     // else NaN. Result [..., H, L, D], contiguous.
-    {
-        "unfuse.attention",
-        "(Tensor query, Tensor key, Tensor value, Tensor? mask=None, *, float? scale=None, "
-        "bool is_causal=False, bool zero_fully_masked=True) -> Tensor",
-    },
+    {"unfuse.attention",
+     "(Tensor query, Tensor key, Tensor value, Tensor? mask=None, *, float? scale=None, "
+     "bool is_causal=False, bool zero_fully_masked=True) -> Tensor",
+     {},
+     attention_type},
 };
 
 }  // namespace

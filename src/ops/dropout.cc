@@ -1,5 +1,6 @@
 // Dropout, which is the identity in inference.
 #include "ops/families.h"
+#include "ops/rules.h"
 
 namespace unfuse::ops {
 namespace {
@@ -7,18 +8,22 @@ namespace {
 constexpr Traits kRandom{.random = true};
 
 constexpr OpInfo kRows[] = {
-    {"aten.dropout.default", "(Tensor input, float p, bool train) -> Tensor", kRandom},
-    {"aten.dropout_.default", "(Tensor(a!) self, float p, bool train) -> Tensor(a!)", kRandom},
+    {"aten.dropout.default", "(Tensor input, float p, bool train) -> Tensor", kRandom,
+     in_place_type},
+    {"aten.dropout_.default", "(Tensor(a!) self, float p, bool train) -> Tensor(a!)", kRandom,
+     in_place_type},
     {"aten.native_dropout.default", "(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-     kRandom},
-    {"aten.feature_dropout.default", "(Tensor input, float p, bool train) -> Tensor", kRandom},
+     kRandom, native_dropout_type},
+    {"aten.feature_dropout.default", "(Tensor input, float p, bool train) -> Tensor", kRandom,
+     in_place_type},
     {"aten.feature_dropout_.default", "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-     kRandom},
-    {"aten.alpha_dropout.default", "(Tensor input, float p, bool train) -> Tensor", kRandom},
-    {"aten.alpha_dropout_.default", "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-     kRandom},
-    {"aten.feature_alpha_dropout.default", "(Tensor input, float p, bool train) -> Tensor",
-     kRandom},
+     kRandom, in_place_type},
+    {"aten.alpha_dropout.default", "(Tensor input, float p, bool train) -> Tensor", kRandom,
+     in_place_type},
+    {"aten.alpha_dropout_.default", "(Tensor(a!) self, float p, bool train) -> Tensor(a!)", kRandom,
+     in_place_type},
+    {"aten.feature_alpha_dropout.default", "(Tensor input, float p, bool train) -> Tensor", kRandom,
+     in_place_type},
 };
 
 }  // namespace

@@ -1,26 +1,34 @@
 // Matrix products.
 #include "ops/families.h"
+#include "ops/rules.h"
 
 namespace unfuse::ops {
 namespace {
 
 constexpr OpInfo kRows[] = {
-    {"aten.linear.default", "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"},
+    {"aten.linear.default",
+     "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+     {},
+     linear_type},
     {"aten.addmm.default",
-     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"},
-    {"aten.mm.default", "(Tensor self, Tensor mat2) -> Tensor"},
-    {"aten.bmm.default", "(Tensor self, Tensor mat2) -> Tensor"},
-    {"aten.matmul.default", "(Tensor self, Tensor other) -> Tensor"},
+     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+     {},
+     addmm_type},
+    {"aten.mm.default", "(Tensor self, Tensor mat2) -> Tensor", {}, mm_type},
+    {"aten.bmm.default", "(Tensor self, Tensor mat2) -> Tensor", {}, bmm_type},
+    {"aten.matmul.default", "(Tensor self, Tensor other) -> Tensor", {}, matmul_type},
     {"aten.baddbmm.default",
      "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
-     "Scalar alpha=1) -> Tensor"},
+     "Scalar alpha=1) -> Tensor",
+     {},
+     baddbmm_type},
     {"aten.addbmm.default",
      "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
      "Scalar alpha=1) -> Tensor"},
     {"aten.einsum.default", "(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor"},
-    {"aten.dot.default", "(Tensor self, Tensor tensor) -> Tensor"},
-    {"aten.mv.default", "(Tensor self, Tensor vec) -> Tensor"},
-    {"aten.outer.default", "(Tensor self, Tensor vec2) -> Tensor"},
+    {"aten.dot.default", "(Tensor self, Tensor tensor) -> Tensor", {}, dot_type},
+    {"aten.mv.default", "(Tensor self, Tensor vec) -> Tensor", {}, mv_type},
+    {"aten.outer.default", "(Tensor self, Tensor vec2) -> Tensor", {}, outer_type},
     {"aten.addmv.default",
      "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor"},
     {"aten.addr.default",

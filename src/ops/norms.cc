@@ -1,5 +1,6 @@
 // Normalisations.
 #include "ops/families.h"
+#include "ops/rules.h"
 
 namespace unfuse::ops {
 namespace {
@@ -7,14 +8,20 @@ namespace {
 constexpr OpInfo kRows[] = {
     {"aten.layer_norm.default",
      "(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, "
-     "float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor"},
+     "float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+     {},
+     layer_norm_type},
     {"aten.native_layer_norm.default",
      "(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, "
-     "float eps) -> (Tensor, Tensor, Tensor)"},
+     "float eps) -> (Tensor, Tensor, Tensor)",
+     {},
+     native_layer_norm_type},
     {"aten.batch_norm.default",
      "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool training, float momentum, float eps, "
-     "bool cudnn_enabled) -> Tensor"},
+     "bool cudnn_enabled) -> Tensor",
+     {},
+     normalized_type},
     {"aten.native_batch_norm.default",
      "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, "
@@ -28,7 +35,9 @@ constexpr OpInfo kRows[] = {
      "float eps) -> (Tensor, Tensor, Tensor)"},
     {"aten._native_batch_norm_legit_no_training.default",
      "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
-     "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)"},
+     "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+     {},
+     native_batch_norm_type},
     {"aten._batch_norm_with_update.default",
      "(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
      "Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, "
@@ -44,16 +53,24 @@ constexpr OpInfo kRows[] = {
     {"aten.instance_norm.default",
      "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool use_input_stats, float momentum, float eps, "
-     "bool cudnn_enabled) -> Tensor"},
+     "bool cudnn_enabled) -> Tensor",
+     {},
+     normalized_type},
     {"aten.group_norm.default",
      "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "
-     "float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor"},
+     "float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+     {},
+     normalized_type},
     {"aten.native_group_norm.default",
      "(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, "
-     "int group, float eps) -> (Tensor, Tensor, Tensor)"},
+     "int group, float eps) -> (Tensor, Tensor, Tensor)",
+     {},
+     native_group_norm_type},
     {"aten.rms_norm.default",
      "(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
-     "float? eps=None) -> Tensor"},
+     "float? eps=None) -> Tensor",
+     {},
+     normalized_type},
     {"aten._fused_rms_norm.default",
      "(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, "
      "Tensor)"},

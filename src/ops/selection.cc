@@ -1,5 +1,6 @@
 // Choosing elements by a mask.
 #include "ops/families.h"
+#include "ops/rules.h"
 
 namespace unfuse::ops {
 namespace {
@@ -7,21 +8,31 @@ namespace {
 constexpr Traits kPointwise{.pointwise = true};
 
 constexpr OpInfo kRows[] = {
-    {"aten.where.self", "(Tensor condition, Tensor self, Tensor other) -> Tensor", kPointwise},
-    {"aten.where.Scalar", "(Tensor condition, Scalar self, Scalar other) -> Tensor", kPointwise},
-    {"aten.where.ScalarSelf", "(Tensor condition, Scalar self, Tensor other) -> Tensor",
-     kPointwise},
+    {"aten.where.self", "(Tensor condition, Tensor self, Tensor other) -> Tensor", kPointwise,
+     where_type},
+    {"aten.where.Scalar", "(Tensor condition, Scalar self, Scalar other) -> Tensor", kPointwise,
+     where_type},
+    {"aten.where.ScalarSelf", "(Tensor condition, Scalar self, Tensor other) -> Tensor", kPointwise,
+     where_type},
     {"aten.where.ScalarOther", "(Tensor condition, Tensor self, Scalar other) -> Tensor",
-     kPointwise},
+     kPointwise, where_type},
     {"aten.where.default", "(Tensor condition) -> Tensor[]"},
-    {"aten.masked_fill.Scalar", "(Tensor self, Tensor mask, Scalar value) -> Tensor", kPointwise},
-    {"aten.masked_fill.Tensor", "(Tensor self, Tensor mask, Tensor value) -> Tensor", kPointwise},
+    {"aten.masked_fill.Scalar", "(Tensor self, Tensor mask, Scalar value) -> Tensor", kPointwise,
+     masked_fill_type},
+    {"aten.masked_fill.Tensor", "(Tensor self, Tensor mask, Tensor value) -> Tensor", kPointwise,
+     masked_fill_type},
     {"aten.masked_fill_.Scalar", "(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
-     kPointwise},
+     kPointwise, in_place_type},
     {"aten.masked_fill_.Tensor", "(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
-     kPointwise},
-    {"aten.masked_scatter.default", "(Tensor self, Tensor mask, Tensor source) -> Tensor"},
-    {"aten.masked_scatter_.default", "(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)"},
+     kPointwise, in_place_type},
+    {"aten.masked_scatter.default",
+     "(Tensor self, Tensor mask, Tensor source) -> Tensor",
+     {},
+     preserving_copy_type},
+    {"aten.masked_scatter_.default",
+     "(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
+     {},
+     in_place_type},
 };
 
 }  // namespace
