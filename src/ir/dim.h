@@ -75,6 +75,8 @@ class Dim {
   Range range(const SymbolRanges& ranges) const;
 
   void collect_symbols(std::vector<std::string>& names) const;
+  /// Terms of the polynomial, a constant one included.
+  std::size_t term_count() const { return terms_.size() + (constant_ != 0 ? 1 : 0); }
   std::string to_string() const;
 
  private:

@@ -9,14 +9,24 @@
 
 namespace unfuse::pt2 {
 
-/// How the model is called, as pytree spec strings of torch.utils._pytree.
+/// How the model is called, as pytree spec strings of torch.utils._pytree. call_signature.h reads
+/// them.
 struct CallSignature {
+  /// The tree of (positional arguments, keyword arguments); empty when the file has none.
   std::string in_spec;
   std::string out_spec;
+  /// Names of the parameters of forward() that were given, positional ones first.
   std::vector<std::string> argument_names;
+  /// Class name -> field names, of the namedtuples in both specs.
+  std::map<std::string, std::vector<std::string>> namedtuple_fields;
 };
 
 struct ExportedProgram {
+  /// Inputs, nodes and outputs in the file's order. A Node's import_index() is its place in the
+  /// file's list of nodes; values have the file's names. Arithmetic on symbolic sizes is not there:
+  /// its results are Dims in arguments. Symbols named u0, u1, ... are data-dependent: an op of the
+  /// graph gives them their value, and a symbol whose name is an expression, like
+  /// "TruncToInt(Mul(1.5, s0))", is one that we cannot compute.
   Graph graph;
   CallSignature signature;
   /// Values of symbols when the model was exported, as far as the file tells.
@@ -27,8 +37,13 @@ struct ExportedProgram {
 
 /// Reads an archive that torch.export.save of torch 2.9 or newer wrote. Weights are mapped from the
 /// file: the returned graph's input tensors keep the mapping alive, and their pages are private to
-/// us. Nothing is unpickled. `model` chooses one of several; empty takes the only one.
-/// Throws Error (kInvalidFile) naming the file and the cause.
+/// us and read-only. Nothing is unpickled. `model` chooses one of several; empty takes the only
+/// one. The file may be replaced by another while it is mapped, but not truncated or written to.
+/// Throws Error: kInvalidFile naming the file and the cause; kInvalidArgument when there is no such
+/// file or no such model in it.
 ExportedProgram read(const std::string& path, const std::string& model = "");
+
+/// Names of the models in an archive, sorted. Throws as read() does.
+std::vector<std::string> model_names(const std::string& path);
 
 }  // namespace unfuse::pt2

@@ -1,0 +1,145 @@
+#include "pt2/call_signature.h"
+
+#include "pt2/json_reading.h"
+
+namespace unfuse::pt2 {
+namespace {
+
+// What a context string holds; specs are JSON inside JSON inside JSON.
+JsonDocument context_of(const Json& node) {
+  const std::optional<Json> context = node.find("context");
+  return JsonDocument(context ? context->string() : "null", node.document().file(),
+                      "the context of a pytree spec");
+}
+
+std::string key_text(const Json& key) {
+  if (key.is_string()) return "'" + key.string() + "'";
+  if (key.is_number()) return std::to_string(key.integer());
+  return "?";
+}
+
+std::vector<std::string> dict_keys(const Json& node, bool nested) {
+  const JsonDocument document = context_of(node);
+  // A defaultdict's context is [factory, keys].
+  const Json keys = nested ? document.root().at(1) : document.root();
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < keys.size(); ++i) texts.push_back(key_text(keys.at(i)));
+  return texts;
+}
+
+PyTree::Kind kind_of(const std::string& type) {
+  if (type == "builtins.tuple") return PyTree::Kind::kTuple;
+  if (type == "builtins.list") return PyTree::Kind::kList;
+  if (type == "builtins.dict" || type == "collections.OrderedDict" ||
+      type == "collections.defaultdict") {
+    return PyTree::Kind::kDict;
+  }
+  if (type == "collections.namedtuple") return PyTree::Kind::kNamedTuple;
+  return PyTree::Kind::kOther;
+}
+
+PyTree read_tree(const Json& node, const NamedTupleFields& fields) {
+  PyTree tree;
+  const Json children = node.at("children_spec");
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    tree.children.push_back(read_tree(children.at(i), fields));
+  }
+  const std::optional<Json> type = node.find("type");
+  if (!type) {
+    if (!tree.children.empty()) node.fail("a leaf with children");
+    return tree;
+  }
+  tree.type = type->string();
+  tree.kind = kind_of(tree.type);
+  if (tree.kind == PyTree::Kind::kDict) {
+    tree.keys = dict_keys(node, tree.type == "collections.defaultdict");
+  }
+  if (tree.kind == PyTree::Kind::kNamedTuple) {
+    const JsonDocument context = context_of(node);
+    tree.type = context.root().is_string() ? context.root().string() : tree.type;
+    const auto found = fields.find(tree.type);
+    if (found == fields.end()) {
+      tree.kind = PyTree::Kind::kOther;
+    } else {
+      tree.keys = found->second;
+    }
+  }
+  const bool keyed = tree.kind == PyTree::Kind::kDict || tree.kind == PyTree::Kind::kNamedTuple;
+  if (keyed && tree.keys.size() != tree.children.size()) {
+    node.fail("as many keys as children are wanted");
+  }
+  return tree;
+}
+
+void name_leaves(const PyTree& tree, const std::string& name, std::vector<std::string>& names) {
+  if (tree.kind == PyTree::Kind::kLeaf) {
+    names.push_back(name);
+    return;
+  }
+  for (std::size_t i = 0; i < tree.children.size(); ++i) {
+    std::string child = name;
+    if (tree.kind == PyTree::Kind::kNamedTuple) {
+      child += "." + tree.keys[i];
+    } else {
+      child += "[" + (tree.keys.empty() ? std::to_string(i) : tree.keys[i]) + "]";
+    }
+    name_leaves(tree.children[i], child, names);
+  }
+}
+
+// 'mask' -> mask
+std::string without_quotes(const std::string& key) {
+  const bool quoted = key.size() >= 2 && key.front() == '\'' && key.back() == '\'';
+  return quoted ? key.substr(1, key.size() - 2) : key;
+}
+
+bool is_call(const PyTree& tree) {
+  return tree.kind == PyTree::Kind::kTuple && tree.children.size() == 2 &&
+         tree.children[0].kind == PyTree::Kind::kTuple &&
+         tree.children[1].kind == PyTree::Kind::kDict;
+}
+
+}  // namespace
+
+std::size_t PyTree::leaf_count() const {
+  if (kind == Kind::kLeaf) return 1;
+  std::size_t count = 0;
+  for (const PyTree& child : children) count += child.leaf_count();
+  return count;
+}
+
+PyTree parse_pytree(const std::string& spec, const NamedTupleFields& fields) {
+  const JsonDocument document(spec, "", "a pytree spec");
+  const Json root = document.root();
+  if (root.size() != 2) root.fail("expected a protocol number and a tree");
+  if (root.at(0).integer() != 1) root.at(0).fail("only protocol 1 is read");
+  return read_tree(root.at(1), fields);
+}
+
+std::vector<std::string> argument_leaf_names(const PyTree& in_spec,
+                                             const std::vector<std::string>& argument_names) {
+  std::vector<std::string> names;
+  if (!is_call(in_spec)) {
+    name_leaves(in_spec, "args", names);
+    return names;
+  }
+  const std::vector<PyTree>& positional = in_spec.children[0].children;
+  for (std::size_t i = 0; i < positional.size(); ++i) {
+    const bool named = i < argument_names.size() && !argument_names[i].empty();
+    name_leaves(positional[i], named ? argument_names[i] : "args[" + std::to_string(i) + "]",
+                names);
+  }
+  const PyTree& keywords = in_spec.children[1];
+  for (std::size_t i = 0; i < keywords.children.size(); ++i) {
+    name_leaves(keywords.children[i], without_quotes(keywords.keys[i]), names);
+  }
+  return names;
+}
+
+std::vector<std::string> result_leaf_names(const PyTree& out_spec) {
+  std::vector<std::string> names;
+  name_leaves(out_spec, "output", names);
+  return names;
+}
+
+}  // namespace unfuse::pt2

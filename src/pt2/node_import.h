@@ -1,0 +1,89 @@
+// Nodes of an exported program, as nodes of our graph.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "pt2/json_reading.h"
+#include "pt2/scope.h"
+#include "pt2/symbol_table.h"
+
+namespace unfuse::pt2 {
+
+/// A name that the file defines, with its type.
+struct NamedType {
+  Json name;
+  Type type;
+};
+
+/// Types of the names in a graph of the file ("tensor_values" and its like).
+class ValueTypes {
+ public:
+  ValueTypes(const Json& graph, SymbolTable& symbols) : graph_(graph), symbols_(&symbols) {}
+
+  Type tensor(const Json& name) const;
+  Dim sym_int(const Json& name) const;
+  /// A float or bool when it is constant, else its type.
+  Argument sym_float(const Json& name) const;
+  Argument sym_bool(const Json& name) const;
+
+ private:
+  Json graph_;
+  SymbolTable* symbols_;
+};
+
+/// Adds the nodes of a program to a graph, one by one in program order.
+class NodeImporter {
+ public:
+  NodeImporter(Graph& graph, const Json& graph_json, SymbolTable& symbols, Scope& scope)
+      : graph_(&graph), types_(graph_json, symbols), symbols_(&symbols), scope_(&scope) {}
+
+  /// Known ops get their arguments in schema order; unknown ones, and those with arguments that our
+  /// graph cannot hold, become opaque. Arithmetic on sizes leaves no node behind: its result is a
+  /// Dim. `index` is the node's place in the file. Fails at `node` when the arguments or results do
+  /// not fit the op's schema, and on names that are undefined or defined twice.
+  void import(const Json& node, int index);
+
+ private:
+  /// What a node defines, in the file's order, lists flattened.
+  struct Result {
+    std::optional<Json> name;  ///< empty for None
+    Type type;
+    Meaning meaning;  ///< a null Value* when it is the value that the node gets
+  };
+  struct NamedArgument {
+    std::string name;
+    bool keyword = false;
+    ImportedArgument value;
+  };
+
+  std::vector<NamedArgument> read_arguments(const Json& inputs) const;
+  std::vector<Result> read_results(const Json& outputs) const;
+  void read_result(const Json& output, std::vector<Result>& results) const;
+  Result tensor_result(const Json& tensor) const;
+  static bool all_held(const std::vector<NamedArgument>& arguments, const std::vector<Type>& types);
+  bool is_size_arithmetic(const std::string& target, const std::vector<Result>& results) const;
+  Node* create(const Json& node, const std::string& op_name, std::vector<NamedArgument> arguments,
+               const std::vector<Result>& results);
+  void check_results(const Json& node, const Op& op, const std::string& place) const;
+  Arguments known_arguments(const Json& node, const Op& op, std::vector<NamedArgument> arguments,
+                            const std::string& place) const;
+  const Op& opaque_op(const std::string& name, const std::vector<NamedArgument>& arguments,
+                      const std::vector<Type>& types);
+  void define_results(const std::vector<Result>& results, Node* node);
+
+  Graph* graph_;
+  ValueTypes types_;
+  SymbolTable* symbols_;
+  Scope* scope_;
+};
+
+/// "aten.linear.default" of "torch.ops.aten.linear.default"; other targets stay as they are.
+std::string op_name_of_target(const std::string& target);
+
+/// Removes float and bool arithmetic whose results nobody uses.
+void erase_unused_scalar_nodes(Graph& graph);
+
+}  // namespace unfuse::pt2

@@ -1,0 +1,21 @@
+// Types as torch.export records them.
+#pragma once
+
+#include "ir/argument.h"
+#include "ir/type.h"
+#include "pt2/json_reading.h"
+#include "pt2/symbol_table.h"
+
+namespace unfuse::pt2 {
+
+/// The element type of torch._export's number; fails naming the number when it is unknown.
+DType read_dtype(const Json& number);
+Device read_device(const Json& device);
+Layout read_layout(const Json& number);
+MemoryFormat read_memory_format(const Json& number);
+
+/// A recorded tensor: a TensorType, or an OpaqueType when its layout is not strided. Sizes whose
+/// byte count does not fit 64 bits, negative sizes, strides and offsets fail.
+Type read_tensor_meta(const Json& meta, SymbolTable& symbols);
+
+}  // namespace unfuse::pt2
