@@ -1,5 +1,8 @@
 #include "targets/cpu/kernels/kernel.h"
 
+#include <string>
+
+#include "unfuse/error.h"
 #include "unfuse/tensor.h"
 
 namespace unfuse::cpu {
@@ -15,6 +18,11 @@ bool OperandSpec::is_contiguous() const { return trailing_dims_contiguous(*this,
 OperandSpec OperandSpec::contiguous(DType dtype, Sizes sizes) {
   Sizes strides = contiguous_strides(sizes);
   return {dtype, std::move(sizes), std::move(strides)};
+}
+
+void require(bool condition, const char* kernel, const char* message) {
+  if (condition) return;
+  throw Error(ErrorKind::kInternal, std::string(kernel) + " kernel: " + message);
 }
 
 bool leading_dims_collapse(const OperandSpec& operand, std::int64_t trailing) {

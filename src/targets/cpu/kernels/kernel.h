@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "unfuse/dtype.h"
@@ -38,6 +39,9 @@ bool leading_dims_collapse(const OperandSpec& operand, std::int64_t trailing);
 
 /// Whether the last `count` dims lie in memory without gaps, in row-major order.
 bool trailing_dims_contiguous(const OperandSpec& operand, std::int64_t count);
+
+/// For select_NAME: throws Error (kInternal) "NAME: MESSAGE" if `condition` does not hold.
+void require(bool condition, const char* kernel, const char* message);
 
 class Kernel {
  public:

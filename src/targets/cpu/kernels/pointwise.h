@@ -54,6 +54,7 @@ enum class PointwiseOp : std::uint8_t {
   kSign,        ///< 0 for 0; NaN gives 0, as torch
   kReciprocal,  ///< F
   kSquare,
+  kCube,
   // Rounding: F; the identity on int64.
   kFloor,
   kCeil,
