@@ -17,7 +17,6 @@ class InstructionSet : public ::testing::Environment {
   void SetUp() override {
     const char* wanted = std::getenv("UNFUSE_TEST_TARGET");
     if (wanted != nullptr) cap(wanted);
-    hwy::GetChosenTarget().Update();
     std::cout << "kernels run on: "
               << hwy::TargetName(hwy::SupportedTargets() & -hwy::SupportedTargets()) << "\n";
   }

@@ -130,11 +130,11 @@ INSTANTIATE_TEST_SUITE_P(
         Function{"expm1", PointwiseOp::kExpm1, std::expm1, 2},
         Function{"log", PointwiseOp::kLog, std::log, 1.5},
         Function{"log2", PointwiseOp::kLog2, std::log2, 2},
-        Function{"log10", PointwiseOp::kLog10, std::log10, 1.5},
+        Function{"log10", PointwiseOp::kLog10, std::log10, 2},
         Function{"log1p", PointwiseOp::kLog1p, std::log1p, 2},
         Function{"tanh", PointwiseOp::kTanh, std::tanh, 1.5},
         Function{"erf", PointwiseOp::kErf, std::erf, 1.5},
-        Function{"erfc", PointwiseOp::kErfc, std::erfc, 2},
+        Function{"erfc", PointwiseOp::kErfc, std::erfc, 3},
         // Results of which float32's 1 + exp(-x) overflows count as zero.
         Function{"sigmoid", PointwiseOp::kSigmoid, exact_sigmoid, 2.5, 1.2e-38},
         Function{"sin", PointwiseOp::kSin, std::sin, 2},
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
         // In the far tail of gelu the error of log(erfc) grows, far below what float32 sums keep.
         Function{"gelu", PointwiseOp::kGelu, exact_gelu, 3, 3e-7},
         Function{"gelu_tanh", PointwiseOp::kGeluTanh, exact_gelu_tanh, 4, 1e-7}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Pointwise, ArithmeticOnSpecialValues) {
   expect_same(apply_float(PointwiseOp::kMaximum, {{1, kNaN, 3, kInf}, {2, 1, kNaN, -kInf}}),
@@ -238,7 +238,7 @@ TEST(Pointwise, Float64) {
   };
   expect_same(apply64(PointwiseOp::kExp, {{1, -2}}), {std::exp(1.0), std::exp(-2.0)});
   expect_same(apply64(PointwiseOp::kMaximum, {{kNaN, 1, 2}, {1, kNaN, 1}}), {kNaN, kNaN, 2});
-  expect_same(apply64(PointwiseOp::kGelu, {{1}}), {exact_gelu(1)});
+  EXPECT_NEAR(apply64(PointwiseOp::kGelu, {{1}})[0], exact_gelu(1), 1e-15);
 }
 
 struct Layout {
@@ -291,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Layout{"steps", {17, 19}, {{}, 0, 3}, {{}, 2, 2}, {{}, 0, 2}},
                       Layout{"short_rows", {1000, 3}, {{}, 1}, {}, {{}, 2}},
                       Layout{"big", {200, 1000}, {}, {}, {}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Pointwise, InPlaceWithAnotherOutput) {
   const Sizes sizes = {1000};
@@ -306,7 +306,7 @@ TEST(Pointwise, InPlaceWithAnotherOutput) {
   spec.sizes = sizes;
   spec.inputs = {x.spec()};
   spec.outputs = {x.spec(), copy.spec()};
-  run_kernel(*select_pointwise(spec), std::vector<void*>{x.data(), x.data(), copy.data()});
+  run_kernel_on(*select_pointwise(spec), {x.data(), x.data(), copy.data()});
   expect_close(
       copy, [](const Index& i) { return static_cast<double>(i[0]) - 500; }, 0);
   expect_close(

@@ -93,7 +93,7 @@ void Strided::expect_gaps_untouched() const {
   }
 }
 
-void run_kernel(const Kernel& kernel, const std::vector<void*>& operands) {
+void run_kernel_on(const Kernel& kernel, const std::vector<void*>& operands) {
   constexpr std::size_t kAlignment = 64;
   constexpr std::byte kGuard{0x5A};
   const std::size_t bytes = kernel.scratch_bytes();
@@ -111,7 +111,7 @@ void run_kernel(const Kernel& kernel, const std::vector<void*>& operands) {
 void run_kernel(const Kernel& kernel, const std::vector<Strided*>& operands) {
   std::vector<void*> pointers;
   for (Strided* operand : operands) pointers.push_back(operand->data());
-  run_kernel(kernel, pointers);
+  run_kernel_on(kernel, pointers);
   for (const Strided* operand : operands) operand->expect_gaps_untouched();
 }
 

@@ -53,7 +53,7 @@ class Strided {
 /// Runs with guarded scratch; fails the test if the kernel writes past it or into gaps.
 void run_kernel(const Kernel& kernel, const std::vector<Strided*>& operands);
 /// The same with operands that are not all Strided.
-void run_kernel(const Kernel& kernel, const std::vector<void*>& operands);
+void run_kernel_on(const Kernel& kernel, const std::vector<void*>& operands);
 
 /// Every element of `actual` is within absolute + relative * |expected|; NaN equals NaN.
 void expect_close(const Strided& actual, const std::function<double(const Index&)>& expected,

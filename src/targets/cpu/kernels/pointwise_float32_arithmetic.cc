@@ -19,7 +19,8 @@ HWY_INLINE V truth(D d, M mask) {
   return hn::IfThenElseZero(mask, hn::Set(d, 1.0f));
 }
 
-HWY_INLINE auto is_true(D d, V a) { return hn::Ne(a, hn::Zero(d)); }
+/// Not hn::Ne, which on some machines is false for NaN.
+HWY_INLINE auto is_true(D d, V a) { return hn::Not(hn::Eq(a, hn::Zero(d))); }
 
 /// Any NaN gives NaN: Highway's Min and Max differ between machines.
 HWY_INLINE V with_nan_of(V a, V b, V result) {
@@ -125,7 +126,7 @@ TileFunction arithmetic(PointwiseOp op) {
     case PointwiseOp::kEqual:
       return tile2<[](D d, V a, V b) HWY_ATTR { return truth(d, hn::Eq(a, b)); }>;
     case PointwiseOp::kNotEqual:
-      return tile2<[](D d, V a, V b) HWY_ATTR { return truth(d, hn::Ne(a, b)); }>;
+      return tile2<[](D d, V a, V b) HWY_ATTR { return truth(d, hn::Not(hn::Eq(a, b))); }>;
     case PointwiseOp::kLess:
       return tile2<[](D d, V a, V b) HWY_ATTR { return truth(d, hn::Lt(a, b)); }>;
     case PointwiseOp::kLessEqual:
