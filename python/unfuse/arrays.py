@@ -1,0 +1,85 @@
+"""Tensors of PyTorch and arrays of NumPy alike, in and out of the native library."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import Error
+
+#: Address, dtype name, sizes, strides in elements, owner of the memory.
+Description = tuple[int, str, list[int], list[int], Any]
+
+
+def is_torch(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_tensor(value: Any) -> bool:
+    return is_torch(value) or isinstance(value, np.ndarray)
+
+
+def describe(value: Any, name: str) -> Description:
+    """Throws Error naming the argument when the value is no tensor, or not in this machine's
+    memory."""
+    if is_torch(value):
+        return _describe_torch(value, name)
+    if isinstance(value, np.ndarray):
+        return _describe_numpy(value, name)
+    raise Error(
+        f"expected a tensor, got a {type(value).__name__}",
+        where=f"argument {name}",
+        hint="pass a torch.Tensor or a numpy.ndarray",
+    )
+
+
+def _describe_torch(tensor: Any, name: str) -> Description:
+    if tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided":
+        raise Error(
+            f"a tensor on {tensor.device} with layout {tensor.layout}",
+            where=f"argument {name}",
+            hint="pass a dense tensor on the CPU",
+        )
+    plain = tensor.resolve_conj().resolve_neg()
+    dtype = str(plain.dtype).removeprefix("torch.")
+    return plain.data_ptr(), dtype, list(plain.shape), list(plain.stride()), plain
+
+
+def _describe_numpy(array: np.ndarray, name: str) -> Description:
+    if not array.dtype.isnative:
+        raise Error("an array of foreign byte order", where=f"argument {name}")
+    size = array.itemsize
+    if any(stride < 0 or stride % size for stride in array.strides):
+        array = np.ascontiguousarray(array)
+    strides = [stride // size for stride in array.strides]
+    return array.ctypes.data, array.dtype.name, list(array.shape), strides, array
+
+
+def wants_torch(leaves: Sequence[Any]) -> bool:
+    """Whether results are torch tensors: as the arguments are; without any, when torch is there."""
+    kinds = [is_torch(leaf) for leaf in leaves if is_tensor(leaf)]
+    return any(kinds) if kinds else "torch" in sys.modules
+
+
+def result(tensor: Any, as_torch: bool) -> Any:
+    """A result of the native library as a torch tensor or a NumPy array that shares its memory."""
+    if as_torch:
+        return sys.modules["torch"].from_dlpack(tensor.dlpack(False))
+    array = np.from_dlpack(tensor.dlpack(True))
+    return array.view(_bfloat16()) if tensor.dtype == "bfloat16" else array
+
+
+def _bfloat16() -> Any:
+    try:
+        return importlib.import_module("ml_dtypes").bfloat16
+    except ImportError:
+        raise Error(
+            "a result is bfloat16, which NumPy alone does not have",
+            "unsupported",
+            hint="pip install ml_dtypes, or pass torch tensors to get torch tensors",
+        ) from None

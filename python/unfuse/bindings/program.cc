@@ -1,0 +1,88 @@
+// Exported programs: load and run, without torch.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "argument.h"
+#include "bindings.h"
+#include "program/compiled_program.h"
+#include "tensor.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace unfuse::python {
+namespace {
+
+/// Constructed once at load; run() may be called from many threads at once.
+struct ProgramHandle {
+  std::shared_ptr<const CompiledProgram> program;
+};
+
+ProgramHandle load(const std::string& path, const std::string& fully_masked_rows, int threads) {
+  CompileOptions options;
+  options.threads = threads;
+  options.fully_masked_rows =
+      fully_masked_rows == "zero" ? FullyMaskedRows::kZero : FullyMaskedRows::kOp;
+  nb::gil_scoped_release unlocked;
+  return {CompiledProgram::load(path, options)};
+}
+
+nb::object constant(const Argument& argument) {
+  return to_python(argument, [](const Value*) -> nb::object { return nb::none(); });
+}
+
+/// ("tensor", "integer" or "literal", name, the literal), one a leaf of the arguments.
+nb::list leaves(const ProgramHandle& handle) {
+  nb::list result;
+  for (const FlatInput& input : handle.program->flat_inputs()) {
+    const char* kind = input.position < 0 ? "literal" : input.is_tensor ? "tensor" : "integer";
+    result.append(nb::make_tuple(kind, input.name, constant(input.literal)));
+  }
+  return result;
+}
+
+/// (whether it is a tensor, the constant that it is otherwise), one a leaf of the result.
+nb::list result_leaves(const ProgramHandle& handle) {
+  nb::list result;
+  for (const FlatOutput& output : handle.program->flat_outputs()) {
+    result.append(nb::make_tuple(output.position >= 0, constant(output.constant)));
+  }
+  return result;
+}
+
+std::vector<Tensor> run(const ProgramHandle& handle, const nb::sequence& descriptions) {
+  std::vector<Tensor> inputs;
+  for (nb::handle description : descriptions) inputs.push_back(to_tensor(description));
+  nb::gil_scoped_release unlocked;
+  return handle.program->run(inputs);
+}
+
+}  // namespace
+
+void register_program(nb::module_& module) {
+  nb::class_<Tensor>(module, "Tensor", "A result, whose memory can be shared.")
+      .def_prop_ro("dtype",
+                   [](const Tensor& tensor) { return std::string(dtype_name(tensor.dtype())); })
+      .def("dlpack", &to_dlpack, "brain_as_integer"_a);
+  nb::class_<ProgramHandle>(module, "Program", "An exported program, compiled.")
+      .def_static("load", &load, "path"_a, "fully_masked_rows"_a, "threads"_a)
+      .def_prop_ro("in_spec",
+                   [](const ProgramHandle& handle) { return handle.program->signature().in_spec; })
+      .def_prop_ro("out_spec",
+                   [](const ProgramHandle& handle) { return handle.program->signature().out_spec; })
+      .def_prop_ro(
+          "argument_names",
+          [](const ProgramHandle& handle) { return handle.program->signature().argument_names; })
+      .def_prop_ro(
+          "namedtuple_fields",
+          [](const ProgramHandle& handle) { return handle.program->signature().namedtuple_fields; })
+      .def_prop_ro("leaves", &leaves)
+      .def_prop_ro("result_leaves", &result_leaves)
+      .def_prop_ro("report", [](const ProgramHandle& handle) { return handle.program->report(); })
+      .def("run", &run, "inputs"_a);
+}
+
+}  // namespace unfuse::python

@@ -1,0 +1,78 @@
+"""Nodes that no target takes: each becomes a call into torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from unfuse._unfuse import Dim, Slot
+
+from .errors import Error
+from .fx_arguments import from_argument
+
+Symbols = dict[str, int]
+
+
+class TorchStep:
+    """Calls torch with values from slots, and puts what it returns into slots."""
+
+    def __init__(self, piece: Any, python_call: Callable[..., Any] | None) -> None:
+        self._function = python_call or torch_op(piece.op, piece.where)
+        self._where = piece.where
+        self._outputs: list[int] = piece.output_slots
+        self._symbols = [
+            (index, dim.symbols()[0])
+            for index, dim in enumerate(piece.result_symbols)
+            if dim is not None and len(dim.symbols()) == 1
+        ]
+        arguments = [
+            (name, by_name, from_argument(value)) for name, by_name, value in piece.arguments
+        ]
+        self._positional = [_reader(value) for _, by_name, value in arguments if not by_name]
+        self._keywords = {name: _reader(value) for name, by_name, value in arguments if by_name}
+
+    def __call__(self, slots: list[Any], symbols: Symbols, threads: int) -> None:
+        results = self._function(
+            *[read(slots, symbols) for read in self._positional],
+            **{name: read(slots, symbols) for name, read in self._keywords.items()},
+        )
+        flat = _flatten(results)
+        for slot, result in zip(self._outputs, flat, strict=True):
+            slots[slot] = result
+        for index, symbol in self._symbols:
+            symbols[symbol] = flat[index]
+
+
+def torch_op(name: str, where: str) -> Callable[..., Any]:
+    """torch.ops.aten.add.Tensor of "aten.add.Tensor"."""
+    namespace, _, rest = name.partition(".")
+    packet, _, overload = rest.partition(".")
+    try:
+        return getattr(getattr(getattr(torch.ops, namespace), packet), overload)
+    except AttributeError:
+        raise Error(f"torch has no op {name}", "unsupported", where) from None
+
+
+def _flatten(results: Any) -> list[Any]:
+    if not isinstance(results, tuple | list):
+        return [] if results is None else [results]
+    return [
+        leaf
+        for result in results
+        for leaf in (result if isinstance(result, tuple | list) else (result,))
+    ]
+
+
+def _reader(value: Any) -> Callable[[list[Any], Symbols], Any]:
+    """A function that gives the argument at a call."""
+    if isinstance(value, Slot):
+        index = value.index
+        return lambda slots, symbols: slots[index]
+    if isinstance(value, Dim):
+        return lambda slots, symbols: value.evaluate(symbols)
+    if isinstance(value, list) and any(isinstance(v, Slot | Dim) for v in value):
+        readers = [_reader(element) for element in value]
+        return lambda slots, symbols: [read(slots, symbols) for read in readers]
+    return lambda slots, symbols: value

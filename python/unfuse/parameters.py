@@ -1,0 +1,106 @@
+"""Parameters are inputs of a compiled graph; what is packed from them is a snapshot kept here.
+
+A snapshot belongs to one set of parameter objects, so that several instances of a module share the
+compiled code and not the weights. It is made again when a parameter was replaced, moved, given
+other strides, or written in a way that torch records (its `_version` rises).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from .fx_arguments import describe_tensor
+
+_caches: weakref.WeakSet[ParameterCache] = weakref.WeakSet()
+
+
+def refresh(model: torch.nn.Module) -> None:
+    """Makes compiled code read the model's parameters and buffers anew at its next call.
+
+    Only writes that torch does not record need this: `parameter.data.mul_(2)`, writes through
+    NumPy's memory, and any in-place write to a tensor made under `torch.inference_mode()`.
+    """
+    tensors = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
+    for cache in list(_caches):
+        cache.forget(tensors)
+
+
+class _Snapshot:
+    def __init__(self, cache: ParameterCache, tensors: Sequence[torch.Tensor]) -> None:
+        self.identities = [id(tensor) for tensor in tensors]
+        # Before packing, so that a write meanwhile is seen as a change.
+        self.state = _state(tensors)
+        # Packed weights may refer to a parameter's memory: the alias keeps the memory, and not the
+        # parameter, alive.
+        aliases = [tensor.detach() for tensor in tensors]
+        self.preparation = cache.executable.prepare([describe_tensor(alias) for alias in aliases])
+        self._watchers = [
+            weakref.ref(tensor, _Forget(cache, self.identities)) for tensor in tensors
+        ]
+
+    def is_of(self, tensors: Sequence[torch.Tensor]) -> bool:
+        return [id(tensor) for tensor in tensors] == self.identities
+
+    def is_current(self, tensors: Sequence[torch.Tensor]) -> bool:
+        return _state(tensors) == self.state
+
+
+class _Forget:
+    """Drops a snapshot when one of its parameters dies, whose id another may then take."""
+
+    def __init__(self, cache: ParameterCache, identities: list[int]) -> None:
+        self.cache = weakref.ref(cache)
+        self.identities = identities
+
+    def __call__(self, _: Any) -> None:
+        cache = self.cache()
+        if cache is not None:
+            cache.drop(self.identities)
+
+
+class ParameterCache:
+    """The snapshots of one executable. Threads may call it at once: a snapshot is immutable, and
+    replaced in one assignment."""
+
+    def __init__(self, executable: Any) -> None:
+        self.executable = executable
+        self._snapshots: dict[tuple[int, ...], _Snapshot] = {}
+        self._latest: _Snapshot | None = None
+        _caches.add(self)
+
+    def preparation(self, tensors: Sequence[torch.Tensor]) -> Any:
+        """What the executable needs to run with these parameters, in its own order."""
+        latest = self._latest
+        if latest is None or not latest.is_of(tensors):
+            latest = self._snapshots.get(tuple(id(tensor) for tensor in tensors))
+        if latest is None or not latest.is_current(tensors):
+            latest = _Snapshot(self, tensors)
+            self._snapshots[tuple(latest.identities)] = latest
+        self._latest = latest
+        return latest.preparation
+
+    def drop(self, identities: list[int]) -> None:
+        self._snapshots.pop(tuple(identities), None)
+        latest = self._latest
+        if latest is not None and latest.identities == identities:
+            self._latest = None
+
+    def forget(self, identities: set[int]) -> None:
+        for snapshot in list(self._snapshots.values()):
+            if not identities.isdisjoint(snapshot.identities):
+                self.drop(snapshot.identities)
+
+
+def _state(tensors: Sequence[torch.Tensor]) -> list[Any]:
+    """What changes when a tensor is seen to change; cheap, since it is read at every call."""
+    try:
+        return [(tensor.data_ptr(), tensor._version, tensor.stride()) for tensor in tensors]
+    except RuntimeError:  # Inference tensors have no version.
+        return [
+            (tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version, tensor.stride())
+            for tensor in tensors
+        ]

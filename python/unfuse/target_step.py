@@ -1,0 +1,79 @@
+"""Pieces that the target takes: planning for sizes, and running on torch's memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .fx_arguments import dtype_name
+from .parameters import ParameterCache
+
+#: Plans kept a step beside the executable's own cache, to look up without leaving Python.
+_PLANS = 64
+
+
+class TargetStep:
+    """Runs one compiled piece. Threads may call it at once."""
+
+    def __init__(self, piece: Any) -> None:
+        executable = piece.executable
+        self._executable = executable
+        self._run = executable.run
+        self._outputs: list[int] = piece.output_slots
+        self._parameters: list[int] = []
+        self._tensors: list[int] = []
+        self._integers: list[int] = []
+        #: The planned inputs in order: whether each is a tensor.
+        self._is_tensor: list[bool] = []
+        for slot, (kind, form, known) in zip(piece.input_slots, executable.inputs, strict=True):
+            if kind == "user":
+                (self._tensors if form == "tensor" else self._integers).append(slot)
+                self._is_tensor.append(form == "tensor")
+            elif kind != "literal" and not known:
+                self._parameters.append(slot)
+        self._cache = ParameterCache(executable)
+        self._plans: dict[Any, tuple[Any, list[Any]]] = {}
+
+    def __call__(self, slots: list[Any], symbols: dict[str, int], threads: int) -> None:
+        tensors = [slots[slot] for slot in self._tensors]
+        integers = [slots[slot] for slot in self._integers]
+        key = (threads, *integers, *[(tensor.shape, tensor.stride()) for tensor in tensors])
+        planned = self._plans.get(key)
+        if planned is None:
+            planned = self._plan(key, tensors, integers, threads)
+        plan, outputs = planned
+        preparation = self._cache.preparation([slots[slot] for slot in self._parameters])
+        results = [
+            torch.empty_strided(sizes, strides, dtype=dtype) for sizes, strides, dtype in outputs
+        ]
+        self._run(
+            plan,
+            preparation,
+            [tensor.data_ptr() for tensor in tensors],
+            [result.data_ptr() for result in results],
+        )
+        for slot, result in zip(self._outputs, results):
+            slots[slot] = result
+
+    def _plan(
+        self, key: Any, tensors: list[torch.Tensor], integers: list[int], threads: int
+    ) -> tuple[Any, list[Any]]:
+        remaining_tensors, remaining_integers = iter(tensors), iter(integers)
+        inputs = [
+            _describe(next(remaining_tensors)) if is_tensor else int(next(remaining_integers))
+            for is_tensor in self._is_tensor
+        ]
+        plan = self._executable.plan(inputs, threads)
+        outputs = [
+            (sizes, strides, getattr(torch, dtype)) for dtype, sizes, strides in plan.output_types
+        ]
+        if len(self._plans) >= _PLANS:
+            self._plans.clear()
+        self._plans[key] = (plan, outputs)
+        return plan, outputs
+
+
+def _describe(tensor: torch.Tensor) -> tuple[int, str, list[int], list[int], None]:
+    """Sizes and strides for planning: no memory is read."""
+    return (0, dtype_name(tensor.dtype), list(tensor.shape), list(tensor.stride()), None)
