@@ -1,0 +1,276 @@
+"""unfuse.load: exported programs with torch tensors, with NumPy arrays, without torch."""
+
+import collections
+import concurrent.futures
+import subprocess
+import sys
+
+import models
+import numpy as np
+import pytest
+import torch
+import unfuse
+from compiling import assert_close
+from torch import nn
+from torch.utils import _pytree
+
+
+def _save(model, args, path, kwargs=None, **options):
+    torch.export.save(torch.export.export(model, args, kwargs, **options), path)
+    return path
+
+
+@pytest.fixture
+def linear(tmp_path):
+    """(model, path, input)"""
+    model, x = nn.Sequential(nn.Linear(4, 8), nn.GELU()).eval(), torch.randn(3, 4)
+    return model, _save(model, (x,), tmp_path / "linear.pt2"), x
+
+
+def test_torch_in_torch_out(linear):
+    model, path, x = linear
+    result = unfuse.load(path)(x)
+    assert isinstance(result, torch.Tensor)
+    assert_close(result, model(x))
+    assert_close(unfuse.load(str(path))(torch.randn(4, 3).t().copy_(x)), model(x))
+
+
+def test_numpy_in_numpy_out(linear):
+    model, path, x = linear
+    program = unfuse.load(path)
+    result = program(x.numpy())
+    assert isinstance(result, np.ndarray)
+    np.testing.assert_allclose(result, model(x).numpy(), rtol=1e-5, atol=1e-6)
+    reversed_rows = x.numpy()[::-1]
+    np.testing.assert_allclose(
+        program(reversed_rows), model(x.flip(0)).numpy(), rtol=1e-5, atol=1e-6
+    )
+    result += 1  # It is the caller's own.
+
+
+def test_without_torch(linear, tmp_path):
+    model, path, x = linear
+    np.save(tmp_path / "x.npy", x.numpy())
+    script = f"""
+import sys
+sys.modules["torch"] = None                       # import torch fails
+import importlib.util
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "torch" else find(name, *rest)
+import numpy as np, unfuse
+run = unfuse.load({str(path)!r})
+np.save({str(tmp_path / "y.npy")!r}, run(np.load({str(tmp_path / "x.npy")!r})))
+assert sys.modules["torch"] is None
+try:
+    unfuse.explain(None)
+except unfuse.Error as error:
+    assert "PyTorch" in str(error)
+else:
+    raise AssertionError
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    expected = model(x).numpy()
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_sixteen_bits(dtype, tmp_path):
+    model, x = nn.Linear(4, 4).to(dtype), torch.randn(2, 4, dtype=dtype)
+    program = unfuse.load(_save(model, (x,), tmp_path / "m.pt2"))
+    result = program(x)
+    assert result.dtype == dtype
+    assert_close(result, model(x))
+    if dtype == torch.float16:
+        assert program(x.numpy()).dtype == np.float16
+
+
+def test_brain_floats_and_numpy(tmp_path):
+    class ToBrainFloat(nn.Module):
+        def forward(self, x):
+            return (x + 1).to(torch.bfloat16)
+
+    x = torch.randn(3)
+    program = unfuse.load(_save(ToBrainFloat(), (x,), tmp_path / "m.pt2"))
+    try:
+        import ml_dtypes
+    except ImportError:
+        with pytest.raises(unfuse.Error, match="ml_dtypes"):
+            program(x.numpy())
+    else:
+        assert program(x.numpy()).dtype == ml_dtypes.bfloat16
+
+
+Point = collections.namedtuple("Point", ["x", "y"])
+_pytree._register_namedtuple(Point, serialized_type_name="test_load.Point")
+
+
+class Structured(nn.Module):
+    def forward(self, first, pair, *, table, scale=2, flag=None):
+        a, b = pair
+        total = first + a * b + table["x"] - table["y"][0]
+        return {
+            "list": [total, total * scale],
+            "ordered": collections.OrderedDict(z=total - 1, a=(total,)),
+            "point": Point(total + 1, first),
+            "none": None,
+            "number": 3,
+        }
+
+
+def _structured_arguments():
+    a, b, c, d, e = (torch.randn(2, 3) for _ in range(5))
+    return (a, [b, c]), {"table": {"x": d, "y": (e,)}, "scale": 3, "flag": None}
+
+
+def test_call_signature(tmp_path):
+    args, kwargs = _structured_arguments()
+    program = unfuse.load(_save(Structured(), args, tmp_path / "m.pt2", kwargs))
+    expected = Structured()(*args, **kwargs)
+    result = program(*args, **kwargs)
+    assert list(result) == list(expected)
+    assert isinstance(result["list"], list)
+    assert isinstance(result["ordered"], collections.OrderedDict)
+    assert list(result["ordered"]) == ["z", "a"]
+    assert type(result["point"]).__name__ == "Point"
+    assert result["none"] is None and result["number"] == 3
+    assert_close(result["list"][1], expected["list"][1])
+    assert_close(result["ordered"]["a"][0], expected["ordered"]["a"][0])
+    assert_close(result["point"].x, expected["point"].x)
+    # Other orders and names of the same arguments.
+    named = program(args[0], pair=args[1], flag=None, scale=3, table=kwargs["table"])
+    assert_close(named["list"][0], expected["list"][0])
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda args, kwargs: (args[:1], kwargs), ["missing", "pair"]),
+        (lambda args, kwargs: ((*args, args[0]), kwargs), ["positional"]),
+        (lambda args, kwargs: (args, {**kwargs, "other": 1}), ["unknown", "other"]),
+        (lambda args, kwargs: (args, {**kwargs, "scale": 4}), ["scale", "3", "4"]),
+        (lambda args, kwargs: ((args[0], args[1][:1]), kwargs), ["list of 2"]),
+        (lambda args, kwargs: (args, {**kwargs, "table": {"x": args[0]}}), ["dict of"]),
+        (lambda args, kwargs: ((1.5, args[1]), kwargs), ["expected a tensor", "first"]),
+        (lambda args, kwargs: ((args[0].double(), args[1]), kwargs), ["first", "float64"]),
+        (lambda args, kwargs: ((args[0][:, :2], args[1]), kwargs), ["first", "size"]),
+        (lambda args, kwargs: ((args[0][0], args[1]), kwargs), ["first"]),
+    ],
+)
+def test_wrong_calls(change, words, tmp_path):
+    args, kwargs = _structured_arguments()
+    program = unfuse.load(_save(Structured(), args, tmp_path / "m.pt2", kwargs))
+    args, kwargs = change(args, kwargs)
+    with pytest.raises(unfuse.Error) as raised:
+        program(*args, **kwargs)
+    assert raised.value.kind == "invalid_argument"
+    for word in words:
+        assert word in str(raised.value)
+
+
+def test_container_of_the_models_own(tmp_path):
+    class Box:
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+    _pytree.register_pytree_node(
+        Box,
+        lambda box: ([box.tensor], None),
+        lambda children, _: Box(*children),
+        serialized_type_name="test_load.Box",
+    )
+
+    class Boxed(nn.Module):
+        def forward(self, x):
+            return Box(x + 1)
+
+    path = _save(Boxed(), (torch.randn(2),), tmp_path / "m.pt2")
+    with pytest.raises(unfuse.Error, match="test_load.Box"):
+        unfuse.load(path)
+
+
+def test_symbolic_sizes(tmp_path):
+    model = models.encoder(1, 32, 2, 64)
+    length = torch.export.Dim("length", min=2, max=64)
+    path = _save(model, (torch.randn(2, 8, 32),), tmp_path / "m.pt2", dynamic_shapes=({1: length},))
+    program = unfuse.load(path)
+    for size in (2, 17, 64):
+        x = torch.randn(2, size, 32)
+        assert_close(program(x), model(x))
+    with pytest.raises(unfuse.Error, match="65"):
+        program(torch.randn(2, 65, 32))
+
+
+class Accumulate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x):
+        self.total.add_(x)
+        x.mul_(2)
+        return self.total + 0
+
+
+def test_mutations(tmp_path):
+    program = unfuse.load(_save(Accumulate(), (torch.randn(3),), tmp_path / "m.pt2"))
+    eager = Accumulate()
+    for _ in range(3):
+        x = torch.randn(3)
+        other = x.clone()
+        assert_close(program(x), eager(other))
+        assert_close(x, other)
+
+
+def test_many_threads(tmp_path):
+    model = models.encoder(2, 32, 2, 64)
+    length = torch.export.Dim("length", min=2, max=64)
+    path = _save(model, (torch.randn(2, 8, 32),), tmp_path / "m.pt2", dynamic_shapes=({1: length},))
+    program = unfuse.load(path)
+    inputs = [torch.randn(2, 2 + seed % 5, 32) for seed in range(40)]
+    expected = [model(x) for x in inputs]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(program, inputs))
+    for mine, theirs in zip(results, expected, strict=True):
+        assert_close(mine, theirs)
+
+
+def test_fully_masked_rows(tmp_path):
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+    x, padding = torch.randn(2, 4, 16), torch.zeros(2, 4, dtype=torch.bool)
+    padding[1] = True
+    path = _save(layer, (x,), tmp_path / "m.pt2", {"src_key_padding_mask": padding}, strict=True)
+    assert_close(
+        unfuse.load(path)(x, src_key_padding_mask=padding), layer(x, src_key_padding_mask=padding)
+    )
+    zero = unfuse.load(path, fully_masked_rows="zero")
+    assert not zero(x, src_key_padding_mask=padding).isnan().any()
+    with pytest.raises(unfuse.Error, match="fully_masked_rows"):
+        unfuse.load(path, fully_masked_rows="nan")
+
+
+def test_damaged_files(linear, tmp_path):
+    _, path, _ = linear
+    data = path.read_bytes()
+    for name, content in {"cut": data[: len(data) // 2], "text": b"hello", "empty": b""}.items():
+        broken = tmp_path / f"{name}.pt2"
+        broken.write_bytes(content)
+        with pytest.raises(unfuse.Error) as raised:
+            unfuse.load(broken)
+        assert raised.value.kind == "invalid_file"
+        assert f"{name}.pt2" in str(raised.value)
+
+
+def test_unsupported_op_is_named(tmp_path):
+    class Spectrum(nn.Module):
+        def forward(self, x):
+            return torch.fft.rfft(x).abs()
+
+    path = _save(Spectrum(), (torch.randn(4),), tmp_path / "m.pt2")
+    with pytest.raises(unfuse.Error, match="fft") as raised:
+        unfuse.load(path)
+    assert raised.value.kind == "unsupported"
+
+
+def test_version():
+    assert unfuse.__version__.count(".") == 2
