@@ -1,0 +1,247 @@
+// The built command, run as a process.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "test_models.h"
+
+namespace unfuse::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct Finished {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string slurp(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Command : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / (std::string("unfuse_command_") + test->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  /// Runs `unfuse ARGUMENTS` through the shell.
+  Finished unfuse(const std::string& arguments) const {
+    const std::string line = std::string(UNFUSE_COMMAND) + " " + arguments + " >" + path("out") +
+                             " 2>" + path("err") + " </dev/null";
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(path("out")), slurp(path("err"))};
+  }
+
+  fs::path folder_;
+};
+
+void expect_one_helpful_line(const Finished& finished, int code, const std::string& words) {
+  EXPECT_EQ(finished.code, code) << finished.err;
+  EXPECT_EQ(finished.out, "");
+  EXPECT_TRUE(finished.err.starts_with("unfuse: ")) << finished.err;
+  EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1) << finished.err;
+  EXPECT_NE(finished.err.find(words), std::string::npos) << finished.err;
+}
+
+TEST_F(Command, HelpAndVersion) {
+  EXPECT_TRUE(unfuse("--version").out.starts_with("unfuse "));
+  const Finished help = unfuse("--help");
+  EXPECT_EQ(help.code, kDone);
+  for (const char* word : {"inspect", "run", "verify", "Exit codes"}) {
+    EXPECT_NE(help.out.find(word), std::string::npos) << word;
+  }
+  for (const char* command : {"inspect", "run", "verify"}) {
+    const Finished usage = unfuse(std::string(command) + " --help");
+    EXPECT_EQ(usage.code, kDone);
+    EXPECT_NE(usage.out.find("model"), std::string::npos) << usage.out;
+  }
+  EXPECT_EQ(unfuse("").code, kWrongUse);
+}
+
+TEST_F(Command, WrongUseGetsOneLine) {
+  const std::string model = model_file("encoder_layer");
+  expect_one_helpful_line(unfuse("fly"), kWrongUse, "fly");
+  expect_one_helpful_line(unfuse("run"), kWrongUse, "model");
+  expect_one_helpful_line(unfuse("run " + model + " --frobnicate"), kWrongUse, "--frobnicate");
+  expect_one_helpful_line(unfuse("run " + model + " --random --threads none"), kWrongUse,
+                          "threads");
+  expect_one_helpful_line(unfuse("run " + model), kWrongUse, "--random");
+  expect_one_helpful_line(unfuse("run missing.pt2 --random"), kWrongUse, "missing.pt2");
+  expect_one_helpful_line(unfuse("run " + model + " --inputs missing.npz"), kWrongUse,
+                          "missing.npz");
+  expect_one_helpful_line(unfuse("run " + model + " --random --outputs x.txt"), kWrongUse,
+                          ".safetensors or .npz");
+  expect_one_helpful_line(unfuse("run " + model + " --random --outputs no/such/x.npz"), kWrongUse,
+                          "no/such");
+  expect_one_helpful_line(unfuse("run " + model + " --random --size s0=3"), kWrongUse, "s0");
+  expect_one_helpful_line(unfuse("inspect " + model + " --size s0"), kWrongUse, "NAME=SIZE");
+  expect_one_helpful_line(unfuse("inspect " + model + " --graph=closed"), kWrongUse, "closed");
+}
+
+TEST_F(Command, WrongInputsGetOneLine) {
+  const std::string run =
+      "run " + model_file("encoder_layer") + " --inputs " + path("in.safetensors");
+  const auto give = [&](const std::string& name, DType dtype, std::vector<std::int64_t> sizes) {
+    tensor_io::write(path("in.safetensors"), {{name, Tensor::empty(dtype, std::move(sizes))}});
+  };
+  give("source", DType::kFloat32, {2, 5, 16});
+  expect_one_helpful_line(unfuse(run), kWrongUse, "src");
+  give("src", DType::kInt64, {2, 5, 16});
+  expect_one_helpful_line(unfuse(run), kWrongUse, "src");
+  give("src", DType::kFloat32, {2, 5, 15});
+  expect_one_helpful_line(unfuse(run), kWrongUse, "src");
+}
+
+TEST_F(Command, DamagedFilesGetOneLine) {
+  std::ofstream(path("text.pt2")) << "hello";
+  expect_one_helpful_line(unfuse("inspect " + path("text.pt2")), kBadFile, "text.pt2");
+  const std::string whole = slurp(model_file("encoder_layer"));
+  std::ofstream(path("half.pt2"), std::ios::binary) << whole.substr(0, whole.size() / 2);
+  expect_one_helpful_line(unfuse("run --random " + path("half.pt2")), kBadFile, "half.pt2");
+}
+
+TEST_F(Command, WhatCannotRunIsNamed) {
+  expect_one_helpful_line(unfuse("run --random " + model_file(kUnsupportedModel)), kUnsupported,
+                          "aten.fft_rfft.default");
+}
+
+TEST_F(Command, VerifiesWhatTorchGave) {
+  for (const std::string& model : model_names()) {
+    const Finished finished =
+        unfuse("verify " + model_file(model) + " --inputs " + tensors_file(model, "inputs") +
+               " --expect " + tensors_file(model, "outputs"));
+    EXPECT_EQ(finished.code, kDone) << model << "\n" << finished.out << finished.err;
+    EXPECT_NE(finished.out.find("ok"), std::string::npos) << finished.out;
+    EXPECT_EQ(finished.err, "") << "progress is for terminals only";
+  }
+}
+
+TEST_F(Command, VerifyTellsWhatDiffersAndWhere) {
+  tensor_io::NamedTensors expected = tensor_io::read(tensors_file("encoder_layer", "outputs"));
+  expected.front().tensor.data_as<float>()[2 * 16 + 3] += 1;  // of [2, 5, 16]
+  tensor_io::write(path("expected.npz"), expected);
+  const std::string verify = "verify " + model_file("encoder_layer") + " --inputs " +
+                             tensors_file("encoder_layer", "inputs") + " --expect " +
+                             path("expected.npz");
+  const Finished finished = unfuse(verify);
+  EXPECT_EQ(finished.code, kMismatch) << finished.err;
+  EXPECT_NE(finished.out.find("MISMATCH: 1 of 160"), std::string::npos) << finished.out;
+  EXPECT_NE(finished.out.find("[0, 2, 3]"), std::string::npos) << finished.out;
+  EXPECT_EQ(unfuse(verify + " --atol 2").code, kDone);
+
+  const Json json = Json::parse(unfuse(verify + " --json").out);
+  EXPECT_EQ(json["outputs"][0]["mismatches"], 1);
+  EXPECT_NEAR(json["outputs"][0]["max_abs"].get<double>(), 1, 1e-4);
+}
+
+TEST_F(Command, RunsFromOneFileToAnother) {
+  const std::string model = "encoder_layer_padding_bool";
+  for (const char* name : {"out.safetensors", "out.npz"}) {
+    const Finished finished = unfuse("run " + model_file(model) + " --inputs " +
+                                     tensors_file(model, "inputs") + " --outputs " + path(name));
+    EXPECT_EQ(finished.code, kDone) << finished.err;
+    EXPECT_EQ(unfuse("verify " + model_file(model) + " --inputs " + tensors_file(model, "inputs") +
+                     " --expect " + path(name) + " --rtol 0 --atol 0")
+                  .code,
+              kDone);
+  }
+}
+
+TEST_F(Command, TakesArraysWithoutNamesInOrder) {
+  const std::string model = "encoder_layer_padding_bool";
+  const auto inputs = tensor_io::read(tensors_file(model, "inputs"));
+  tensor_io::write(path("in.npz"), {{"arr_0", *tensor_io::find(inputs, "src")},
+                                    {"arr_1", *tensor_io::find(inputs, "padding_mask")}});
+  const Finished finished = unfuse("verify " + model_file(model) + " --inputs " + path("in.npz") +
+                                   " --expect " + tensors_file(model, "outputs"));
+  EXPECT_EQ(finished.code, kDone) << finished.out << finished.err;
+}
+
+TEST_F(Command, RandomInputsFollowTheSeedAndTheSizes) {
+  const std::string run = "run " + model_file("encoder_dynamic") + " --random --outputs ";
+  const Json inspected = Json::parse(unfuse("inspect --json " + model_file("encoder_dynamic")).out);
+  std::string sizes;
+  for (const auto& [name, range] : inspected["symbols"].items()) sizes += " --size " + name + "=3";
+  EXPECT_EQ(unfuse(run + path("a.npz") + " --seed 1" + sizes).code, kDone);
+  EXPECT_EQ(unfuse(run + path("b.npz") + " --seed 1" + sizes).code, kDone);
+  EXPECT_EQ(unfuse(run + path("c.npz") + " --seed 2" + sizes).code, kDone);
+  EXPECT_EQ(slurp(path("a.npz")), slurp(path("b.npz")));
+  EXPECT_NE(slurp(path("a.npz")), slurp(path("c.npz")));
+  EXPECT_EQ(tensor_io::read(path("a.npz")).front().tensor.sizes(),
+            (std::vector<std::int64_t>{3, 3, 16}));
+}
+
+TEST_F(Command, RepeatTellsTheLatency) {
+  const std::string run = "run --random --repeat 5 --threads 1 " + model_file("encoder_layer");
+  EXPECT_NE(unfuse(run).out.find("latency: "), std::string::npos);
+  const Json json = Json::parse(unfuse(run + " --json").out);
+  EXPECT_EQ(json["latency_ms"]["runs"], 5);
+  EXPECT_GT(json["latency_ms"]["median"].get<double>(), 0);
+}
+
+TEST_F(Command, InspectTellsWhatThereIs) {
+  const Finished text = unfuse("inspect " + model_file("encoder_dynamic"));
+  EXPECT_EQ(text.code, kDone) << text.err;
+  for (const char* word : {"src", "aten._transformer_encoder_layer_fwd.default", "layers.0",
+                           "nothing left to torch", "working memory", "FLOP"}) {
+    EXPECT_NE(text.out.find(word), std::string::npos) << word << " is not in\n" << text.out;
+  }
+  const Json json = Json::parse(unfuse("inspect --json " + model_file("encoder_dynamic")).out);
+  EXPECT_EQ(json["graphs"], 1);
+  EXPECT_EQ(json["graph_breaks"], 0);
+  EXPECT_EQ(json["partitions"], 1);
+  EXPECT_EQ(json["opened"]["aten._transformer_encoder_layer_fwd.default"], 2);
+  EXPECT_EQ(json["left_to_torch"], Json::array());
+  EXPECT_EQ(json["fused"].size(), 2U);
+  EXPECT_EQ(json["memory"]["outputs"], json["memory"]["inputs"]);
+  // Two layers of E 16, feed-forward 32, at the exported batch 2 and length 5: four projections of
+  // E by E, two of E by 32, and attention.
+  const std::int64_t tokens = 2 * 5;
+  EXPECT_EQ(json["flops"], 2 * (2 * tokens * 16 * (4 * 16 + 2 * 32) + 4 * tokens * 5 * 16));
+}
+
+TEST_F(Command, InspectNamesWhatIsLeftToTorch) {
+  const Json json = Json::parse(unfuse("inspect --json " + model_file(kUnsupportedModel)).out);
+  ASSERT_FALSE(json["left_to_torch"].empty());
+  const Json& left = json["left_to_torch"][0];
+  EXPECT_EQ(left["op"], "aten.fft_rfft.default");
+  EXPECT_EQ(left["count"], 1);
+  EXPECT_NE(left["source"].get<std::string>().find("make_models.py:"), std::string::npos);
+  EXPECT_TRUE(json["memory"]["arena"].is_null());
+}
+
+TEST_F(Command, InspectPrintsTheGraph) {
+  const std::string inspect = "inspect " + model_file("encoder_layer");
+  const std::string fused = "aten._transformer_encoder_layer_fwd.default";
+  EXPECT_NE(unfuse(inspect + " --graph").out.find(fused), std::string::npos);
+  const std::string opened = unfuse(inspect + " --graph=opened").out;
+  EXPECT_EQ(opened.find(fused), std::string::npos) << opened;
+  EXPECT_NE(opened.find("unfuse.attention"), std::string::npos) << opened;
+}
+
+TEST_F(Command, InspectReadsEveryModel) {
+  for (const std::string& model : model_names()) {
+    const Finished finished = unfuse("inspect --json " + model_file(model));
+    EXPECT_EQ(finished.code, kDone) << model << ": " << finished.err;
+    EXPECT_EQ(unfuse("inspect --graph=opened " + model_file(model)).code, kDone) << model;
+  }
+}
+
+}  // namespace
+}  // namespace unfuse::cli
