@@ -86,6 +86,7 @@ void import_graph(const Json& program, ExportedProgram& result) {
   }
   signature.import_outputs();
   erase_unused_scalar_nodes(result.graph);
+  result.hints = symbols.hints();
 }
 
 }  // namespace

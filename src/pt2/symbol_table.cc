@@ -35,8 +35,20 @@ void SymbolTable::declare(const Json& constraints) {
 Dim SymbolTable::read(const Json& sym_int) {
   const std::string kind = sym_int.only_key();
   if (kind == "as_int") return sym_int.at(kind).integer();
-  if (kind == "as_expr") return parse(sym_int.at(kind).at("expr_str"));
-  sym_int.fail("expected as_int or as_expr");
+  if (kind != "as_expr") sym_int.fail("expected as_int or as_expr");
+  const Json expression = sym_int.at(kind);
+  Dim dim = parse(expression.at("expr_str"));
+  note_hint(dim, expression);
+  return dim;
+}
+
+void SymbolTable::note_hint(const Dim& dim, const Json& expression) {
+  std::vector<std::string> symbols;
+  dim.collect_symbols(symbols);
+  if (symbols.size() != 1 || dim != Dim::symbol(symbols.front())) return;
+  const auto hint = expression.find("hint");
+  if (!hint) return;
+  if (const auto value = hint->find("as_int")) hints_.emplace(symbols.front(), value->integer());
 }
 
 Dim SymbolTable::read_extent(const Json& sym_int) {

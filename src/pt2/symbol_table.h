@@ -30,15 +30,20 @@ class SymbolTable {
   /// The same for a size or stride, which must not be a negative constant.
   Dim read_extent(const Json& sym_int);
 
+  /// Values that symbols had when the model was exported, as far as the file has told so far.
+  const SymbolValues& hints() const { return hints_; }
+
   /// Marks all symbols of `dim` as known from here on in program order.
   void bind(const Dim& dim);
   bool bound(const Dim& dim) const;
 
  private:
   Dim parse(const Json& text);
+  void note_hint(const Dim& dim, const Json& expression);
 
   SymbolRanges* ranges_;
   bool reading_inputs_ = false;
+  SymbolValues hints_;
   std::set<std::string> bound_;
   std::map<std::string, Dim> parsed_;
 };
