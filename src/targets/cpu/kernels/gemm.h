@@ -25,16 +25,20 @@ PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, int th
 ///
 /// Operands: input, packed weight, bias (only if has_bias), output.
 struct PackedLinearSpec {
-  /// float32 [..., K]; last stride 1, the leading dims collapse (leading_dims_collapse(input, 1)).
+  /// float32 [..., K], strides as packed_linear_takes says.
   OperandSpec input;
   std::int64_t out_features = 0;  ///< N
   /// The bias is float32 [N], contiguous.
   bool has_bias = false;
   Epilogue epilogue = Epilogue::kNone;
-  /// float32 [..., N]; last stride 1, the leading dims collapse.
+  /// float32 [..., N], strides as packed_linear_takes says.
   OperandSpec output;
   int threads = 1;
 };
+
+/// Whether the operand is a list of rows at a constant distance of at least their length, each row
+/// contiguous. Any number of leading dims, none included; strides of dims of size 1 do not matter.
+bool packed_linear_takes(const OperandSpec& rows);
 
 /// Any number of rows; 0 rows do nothing, K = 0 gives the bias or zeros.
 KernelPtr select_packed_linear(const PackedLinearSpec& spec);
@@ -50,7 +54,7 @@ struct MatmulSpec {
   OperandSpec b;
   /// The bias is float32 [N], contiguous.
   bool has_bias = false;
-  float alpha = 1;
+  float alpha = 1;  ///< 1 if there is a bias
   /// float32 [..., M, N]; last stride 1 (or N = 1), no stride 0 among dims larger than 1.
   OperandSpec output;
   int threads = 1;

@@ -37,6 +37,14 @@ bool leading_dims_collapse(const OperandSpec& operand, std::int64_t trailing) {
   return true;
 }
 
+std::int64_t leading_stride(const OperandSpec& operand, std::int64_t trailing) {
+  for (std::int64_t dim = operand.rank() - trailing - 1; dim >= 0; --dim) {
+    const auto index = static_cast<std::size_t>(dim);
+    if (operand.sizes[index] > 1) return operand.strides[index];
+  }
+  return 0;
+}
+
 bool trailing_dims_contiguous(const OperandSpec& operand, std::int64_t count) {
   if (operand.numel() == 0) return true;
   std::int64_t expected = 1;

@@ -37,6 +37,9 @@ struct OperandSpec {
 /// true for an empty operand.
 bool leading_dims_collapse(const OperandSpec& operand, std::int64_t trailing);
 
+/// That one stride, for dims that collapse; 0 when there are less than two rows or matrices.
+std::int64_t leading_stride(const OperandSpec& operand, std::int64_t trailing);
+
 /// Whether the last `count` dims lie in memory without gaps, in row-major order.
 bool trailing_dims_contiguous(const OperandSpec& operand, std::int64_t count);
 

@@ -1,0 +1,237 @@
+#include "targets/cpu/kernels/gemm.h"
+
+#include <cmath>
+#include <thread>
+
+#include "kernels/strided.h"
+#include "unfuse/error.h"
+
+namespace unfuse::cpu::testing {
+namespace {
+
+double activate(Epilogue epilogue, double x) {
+  switch (epilogue) {
+    case Epilogue::kNone:
+      return x;
+    case Epilogue::kRelu:
+      return std::max(x, 0.0);
+    case Epilogue::kGelu:
+      return x * std::erfc(-x * std::sqrt(0.5)) / 2;
+    case Epilogue::kGeluTanh:
+      return x / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+  }
+  return 0;
+}
+
+struct LinearCase {
+  Sizes leading;
+  std::int64_t in_features;
+  std::int64_t out_features;
+  bool has_bias = true;
+  Epilogue epilogue = Epilogue::kNone;
+  DType weight_dtype = DType::kFloat32;
+  Placement weight_placement = {};
+  std::int64_t gap = 0;  ///< between rows of input and output
+};
+
+void check_linear(const LinearCase& test) {
+  std::mt19937 random(5);
+  Sizes input_sizes = test.leading;
+  input_sizes.push_back(test.in_features);
+  Sizes output_sizes = test.leading;
+  output_sizes.push_back(test.out_features);
+  Strided input(placed(DType::kFloat32, input_sizes, {{}, test.gap}));
+  Strided output(placed(DType::kFloat32, output_sizes, {{}, test.gap}));
+  Strided weight(
+      placed(test.weight_dtype, {test.out_features, test.in_features}, test.weight_placement));
+  Strided bias(OperandSpec::contiguous(DType::kFloat32, {test.out_features}));
+  input.fill_random(random);
+  weight.fill_random(random);
+  bias.fill_random(random);
+
+  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), 2);
+  PackedLinearSpec spec;
+  spec.input = input.spec();
+  spec.out_features = test.out_features;
+  spec.has_bias = test.has_bias;
+  spec.epilogue = test.epilogue;
+  spec.output = output.spec();
+  spec.threads = 2;
+  std::vector<void*> operands = {input.data(), packed_operand(*packed)};
+  if (test.has_bias) operands.push_back(bias.data());
+  operands.push_back(output.data());
+  run_kernel_on(*select_packed_linear(spec), operands);
+  output.expect_gaps_untouched();
+  const double tolerance = 1e-5 * std::sqrt(static_cast<double>(test.in_features + 1));
+  expect_close(
+      output,
+      [&](const Index& at) {
+        Index from = at;
+        double sum = test.has_bias ? bias.get({at.back()}) : 0;
+        for (std::int64_t k = 0; k < test.in_features; ++k) {
+          from.back() = k;
+          sum += input.get(from) * weight.get({at.back(), k});
+        }
+        return activate(test.epilogue, sum);
+      },
+      tolerance);
+}
+
+TEST(PackedLinear, SizesAndLayouts) {
+  for (const std::int64_t rows : {1, 2, 7, 64, 131}) {
+    check_linear({{rows}, 64, 96});
+    check_linear({{rows}, 33, 17, false});
+    check_linear({{rows}, 1, 1});
+  }
+  check_linear({{}, 20, 30});
+  check_linear({{2, 3, 5}, 48, 40});
+  check_linear({{2, 3, 5}, 48, 40, true, Epilogue::kNone, DType::kFloat32, {}, 16});
+  check_linear({{9}, 48, 40, true, Epilogue::kNone, DType::kFloat32, {{1, 0}, 3}});
+  check_linear({{9}, 48, 40, true, Epilogue::kNone, DType::kFloat16});
+  check_linear({{9}, 48, 40, true, Epilogue::kNone, DType::kBFloat16, {{1, 0}}});
+  check_linear({{40}, 768, 100});
+}
+
+TEST(PackedLinear, Epilogues) {
+  for (const Epilogue epilogue : {Epilogue::kRelu, Epilogue::kGelu, Epilogue::kGeluTanh}) {
+    check_linear({{37}, 24, 50, true, epilogue});
+    check_linear({{37}, 24, 50, false, epilogue, DType::kFloat32, {}, 7});
+    check_linear({{3}, 0, 50, true, epilogue});
+  }
+}
+
+TEST(PackedLinear, NothingToDo) {
+  check_linear({{0}, 8, 8});
+  check_linear({{4, 0}, 8, 8});
+  check_linear({{4}, 0, 8});
+  check_linear({{4}, 0, 8, false});
+  check_linear({{4}, 8, 0});
+  check_linear({{0}, 0, 0});
+}
+
+TEST(PackedLinear, RefusesOtherStrides) {
+  const auto takes = [](const OperandSpec& rows) { return packed_linear_takes(rows); };
+  EXPECT_TRUE(takes(placed(DType::kFloat32, {4, 8})));
+  EXPECT_TRUE(takes(placed(DType::kFloat32, {1, 8}, {{}, 0, 1, {0}})));
+  EXPECT_FALSE(takes(placed(DType::kFloat32, {4, 8}, {{1, 0}})));
+  EXPECT_FALSE(takes(placed(DType::kFloat32, {4, 8}, {{}, 0, 1, {0}})));
+  EXPECT_FALSE(takes(placed(DType::kFloat32, {3, 4, 8}, {{1, 0, 2}})));
+  EXPECT_FALSE(takes(placed(DType::kFloat16, {4, 8})));
+  PackedLinearSpec spec;
+  spec.input = placed(DType::kFloat32, {4, 8}, {{1, 0}});
+  spec.out_features = 3;
+  spec.output = placed(DType::kFloat32, {4, 3});
+  EXPECT_THROW(select_packed_linear(spec), Error);
+}
+
+TEST(PackedLinear, RunsFromManyThreads) {
+  std::mt19937 random(5);
+  Strided input(placed(DType::kFloat32, {100, 64}));
+  Strided weight(placed(DType::kFloat32, {48, 64}));
+  input.fill_random(random);
+  weight.fill_random(random);
+  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), 1);
+  PackedLinearSpec spec;
+  spec.input = input.spec();
+  spec.out_features = 48;
+  spec.output = placed(DType::kFloat32, {100, 48});
+  const KernelPtr kernel = select_packed_linear(spec);
+  std::vector<std::thread> threads;
+  std::vector<Strided> outputs(4, Strided(spec.output));
+  for (Strided& output : outputs) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        run_kernel_on(*kernel, {input.data(), packed_operand(*packed), output.data()});
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Strided& output : outputs) {
+    expect_close(
+        output, [&](const Index& at) { return outputs[0].get(at); }, 0);
+  }
+}
+
+struct MatmulCase {
+  const char* name;
+  Sizes batch;
+  std::int64_t m, k, n;
+  Placement a = {}, b = {}, output = {};
+  bool has_bias = false;
+  float alpha = 1;
+};
+
+class Matmul : public ::testing::TestWithParam<MatmulCase> {};
+
+TEST_P(Matmul, MatchesReference) {
+  const MatmulCase& test = GetParam();
+  std::mt19937 random(5);
+  const auto with = [&](std::int64_t rows, std::int64_t columns) {
+    Sizes sizes = test.batch;
+    sizes.push_back(rows);
+    sizes.push_back(columns);
+    return sizes;
+  };
+  Strided a(placed(DType::kFloat32, with(test.m, test.k), test.a));
+  Strided b(placed(DType::kFloat32, with(test.k, test.n), test.b));
+  Strided output(placed(DType::kFloat32, with(test.m, test.n), test.output));
+  Strided bias(placed(DType::kFloat32, {test.n}));
+  a.fill_random(random);
+  b.fill_random(random);
+  bias.fill_random(random);
+  const MatmulSpec spec = {a.spec(), b.spec(), test.has_bias, test.alpha, output.spec(), 2};
+  std::vector<Strided*> operands = {&a, &b};
+  if (test.has_bias) operands.push_back(&bias);
+  operands.push_back(&output);
+  run_kernel(*select_matmul(spec), operands);
+  expect_close(
+      output,
+      [&](const Index& at) {
+        Index left = at;
+        Index right = at;
+        double sum = 0;
+        for (std::int64_t k = 0; k < test.k; ++k) {
+          left.back() = k;
+          right[right.size() - 2] = k;
+          sum += a.get(left) * b.get(right);
+        }
+        return test.alpha * sum + (test.has_bias ? bias.get({at.back()}) : 0);
+      },
+      1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, Matmul,
+    ::testing::Values(
+        MatmulCase{"plain", {}, 17, 33, 29}, MatmulCase{"row", {}, 1, 33, 29},
+        MatmulCase{"column", {}, 17, 33, 1}, MatmulCase{"dot", {}, 1, 33, 1},
+        MatmulCase{"outer", {}, 17, 1, 29}, MatmulCase{"batch", {6}, 17, 33, 29},
+        MatmulCase{"alpha", {6}, 17, 33, 29, {}, {}, {}, false, 0.125f},
+        MatmulCase{"bias", {6}, 17, 33, 29, {}, {}, {}, true},
+        MatmulCase{"transposed_a", {}, 17, 33, 29, {{1, 0}}},
+        MatmulCase{"transposed_b", {4}, 17, 33, 29, {}, {{0, 2, 1}}},
+        MatmulCase{"transposed_b_bias", {}, 17, 33, 29, {}, {{1, 0}}, {}, true},
+        MatmulCase{"both_transposed", {4}, 17, 33, 29, {{0, 2, 1}}, {{0, 2, 1}, 5}},
+        // Heads: [B, L, H, D] seen as [B, H, L, D].
+        MatmulCase{"heads", {2, 3}, 17, 16, 17, {{0, 2, 1, 3}}, {{0, 3, 1, 2}}},
+        MatmulCase{"heads_out", {2, 3}, 17, 17, 16, {}, {{0, 2, 1, 3}}, {{0, 2, 1, 3}}},
+        MatmulCase{"broadcast_b", {5}, 17, 33, 29, {}, {{}, 0, 1, {0}}},
+        MatmulCase{"broadcast_b_heads", {2, 3}, 17, 16, 9, {{0, 2, 1, 3}}, {{}, 0, 1, {0, 1}}},
+        MatmulCase{"broadcast_a", {5}, 17, 33, 29, {{}, 0, 1, {0}}},
+        MatmulCase{"broadcast_mixed", {2, 3, 2}, 7, 8, 9, {{}, 0, 1, {1}}, {{}, 0, 1, {0, 2}}},
+        MatmulCase{"gaps", {3}, 17, 33, 29, {{}, 3}, {{}, 5}, {{}, 7}},
+        MatmulCase{"no_rows", {3}, 0, 4, 5}, MatmulCase{"no_columns", {3}, 4, 4, 0},
+        MatmulCase{"no_depth", {3}, 4, 0, 5},
+        MatmulCase{"no_depth_bias", {3}, 4, 0, 5, {}, {}, {}, true},
+        MatmulCase{"no_batch", {0}, 4, 4, 5}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(MatmulStrides, RefusesStridesWithoutARun) {
+  EXPECT_FALSE(matmul_takes(placed(DType::kFloat32, {4, 8}, {{}, 0, 2})));
+  EXPECT_FALSE(matmul_takes(placed(DType::kFloat32, {4, 8}, {{}, 0, 1, {0}})));
+  EXPECT_TRUE(matmul_takes(placed(DType::kFloat32, {3, 4, 8}, {{1, 2, 0}})) == false);
+  EXPECT_TRUE(matmul_takes(placed(DType::kFloat32, {3, 4, 8}, {{1, 0, 2}})));
+}
+
+}  // namespace
+}  // namespace unfuse::cpu::testing
