@@ -40,10 +40,10 @@ constexpr OpInfo kRows[] = {
     {"aten.copy.default", "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
      kPointwise, preserving_copy_type},
     {"aten.copy_.default", "(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
-     kPointwise, in_place_type},
+     kPointwise, unchanged_type},
     {"aten._conj.default", "(Tensor(a) self) -> Tensor(a)"},
-    {"aten.resolve_conj.default", "(Tensor(a) self) -> Tensor(a)", kMaybeView, in_place_type},
-    {"aten.resolve_neg.default", "(Tensor(a) self) -> Tensor(a)", kMaybeView, in_place_type},
+    {"aten.resolve_conj.default", "(Tensor(a) self) -> Tensor(a)", kMaybeView, unchanged_type},
+    {"aten.resolve_neg.default", "(Tensor(a) self) -> Tensor(a)", kMaybeView, unchanged_type},
     {"aten.slice_scatter.default",
      "(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
      "SymInt step=1) -> Tensor",

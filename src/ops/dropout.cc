@@ -9,21 +9,21 @@ constexpr Traits kRandom{.random = true};
 
 constexpr OpInfo kRows[] = {
     {"aten.dropout.default", "(Tensor input, float p, bool train) -> Tensor", kRandom,
-     in_place_type},
+     unchanged_type},
     {"aten.dropout_.default", "(Tensor(a!) self, float p, bool train) -> Tensor(a!)", kRandom,
-     in_place_type},
+     unchanged_type},
     {"aten.native_dropout.default", "(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
      kRandom, native_dropout_type},
     {"aten.feature_dropout.default", "(Tensor input, float p, bool train) -> Tensor", kRandom,
-     in_place_type},
+     unchanged_type},
     {"aten.feature_dropout_.default", "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-     kRandom, in_place_type},
+     kRandom, unchanged_type},
     {"aten.alpha_dropout.default", "(Tensor input, float p, bool train) -> Tensor", kRandom,
-     in_place_type},
+     unchanged_type},
     {"aten.alpha_dropout_.default", "(Tensor(a!) self, float p, bool train) -> Tensor(a!)", kRandom,
-     in_place_type},
+     unchanged_type},
     {"aten.feature_alpha_dropout.default", "(Tensor input, float p, bool train) -> Tensor", kRandom,
-     in_place_type},
+     unchanged_type},
 };
 
 }  // namespace

@@ -14,7 +14,10 @@ std::vector<Type> unary_type(const Arguments& arguments);            ///< dtype 
 std::vector<Type> unary_magnitude_type(const Arguments& arguments);  ///< real where it is complex
 std::vector<Type> unary_floating_type(const Arguments& arguments);   ///< integers give float32
 std::vector<Type> unary_bool_type(const Arguments& arguments);
-std::vector<Type> binary_type(const Arguments& arguments);           ///< two operands, promoted
+std::vector<Type> binary_type(const Arguments& arguments);  ///< two operands, promoted
+std::vector<Type> square_type(const Arguments& arguments);
+std::vector<Type> reversed_binary_type(const Arguments& arguments);  ///< rsub.Tensor
+std::vector<Type> number_power_type(const Arguments& arguments);     ///< pow.Scalar
 std::vector<Type> binary_floating_type(const Arguments& arguments);  ///< integers give float32
 std::vector<Type> binary_bool_type(const Arguments& arguments);
 std::vector<Type> divide_mode_type(const Arguments& arguments);  ///< (self, other, rounding_mode)
@@ -23,8 +26,8 @@ std::vector<Type> ternary_type(const Arguments& arguments);      ///< three oper
 std::vector<Type> where_type(const Arguments& arguments);        ///< (condition, self, other)
 std::vector<Type> masked_fill_type(const Arguments& arguments);  ///< (self, mask, value)
 std::vector<Type> gated_type(const Arguments& arguments);        ///< glu (self, dim)
-/// The first argument as it is: ops that write into it.
-std::vector<Type> in_place_type(const Arguments& arguments);
+/// The first argument as it is, for ops that write into it or pass it on.
+std::vector<Type> unchanged_type(const Arguments& arguments);
 
 /// --- Views (rules_views.cc), with exact strides and offsets
 std::vector<Type> view_type(const Arguments& arguments);

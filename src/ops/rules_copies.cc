@@ -32,6 +32,11 @@ DType dtype_or(const Argument& argument, DType otherwise) {
   return argument.is_none() ? otherwise : argument.dtype();
 }
 
+bool is_channels_last(const TensorType& type) {
+  return type.rank() == 4 && !type.is_contiguous() &&
+         type.strides == strides_of_format(MemoryFormat::kChannelsLast, type);
+}
+
 /// tensor.to(...): the tensor itself when nothing changes and no copy is asked for.
 std::vector<Type> converted(const TensorType& self, DType dtype, const std::string& device,
                             bool copy, const Argument& format) {
@@ -39,8 +44,10 @@ std::vector<Type> converted(const TensorType& self, DType dtype, const std::stri
   TensorType result = copied(self, wanted);
   result.dtype = dtype;
   result.device = device;
-  const bool unchanged = dtype == self.dtype && device == self.device &&
-                         (wanted == MemoryFormat::kPreserve || result.strides == self.strides);
+  // to() takes any layout for the contiguous one that is not a channels-last one.
+  const bool laid_out = wanted == MemoryFormat::kPreserve || result.strides == self.strides ||
+                        (wanted == MemoryFormat::kContiguous && !is_channels_last(self));
+  const bool unchanged = dtype == self.dtype && device == self.device && laid_out;
   if (unchanged && !copy) return {self};
   return {result};
 }

@@ -48,16 +48,22 @@ bool all_integers(const Argument& start, const Argument& end, const Argument& st
   return !start.holds<double>() && !end.holds<double>() && !step.holds<double>();
 }
 
+/// Integers are cut before they are counted: arange(3.5, dtype=int64) has 3 elements.
+double range_number(const Argument& number, DType dtype) {
+  return dtype == DType::kInt64 ? std::trunc(number.number()) : number.number();
+}
+
 /// How many numbers lie in [start, end) `step` apart.
-Dim range_length(const Argument& start, const Argument& end, const Argument& step) {
+Dim range_length(const Argument& start, const Argument& end, const Argument& step, DType dtype) {
   if (!start.is_constant_scalar() || !end.is_constant_scalar() || !step.is_constant_scalar()) {
     if (!all_integers(start, end, step)) refuse("arange of a symbolic size takes ints");
     const std::int64_t by = step.integer();
     if (by <= 0) refuse("arange of a symbolic size takes a positive step");
     return Dim::floordiv(end.dim() - start.dim() + Dim(by - 1), by);
   }
-  const double length = std::ceil((end.number() - start.number()) / step.number());
-  if (step.number() == 0 || !std::isfinite(length) || length < 0) {
+  const double by = range_number(step, dtype);
+  const double length = std::ceil((range_number(end, dtype) - range_number(start, dtype)) / by);
+  if (by == 0 || !std::isfinite(length) || length < 0) {
     refuse(fmt::format("arange cannot go from {} to {} by {}", start.to_string(), end.to_string(),
                        step.to_string()));
   }
@@ -67,7 +73,8 @@ Dim range_length(const Argument& start, const Argument& end, const Argument& ste
 std::vector<Type> ranged(const Argument& start, const Argument& end, const Argument& step,
                          const Argument& dtype, const Argument& device) {
   const DType otherwise = all_integers(start, end, step) ? DType::kInt64 : DType::kFloat32;
-  return {created({range_length(start, end, step)}, dtype_or(dtype, otherwise), device)};
+  const DType given = dtype_or(dtype, otherwise);
+  return {created({range_length(start, end, step, given)}, given, device)};
 }
 
 }  // namespace

@@ -34,20 +34,33 @@ const std::string& common_device(const std::vector<const TensorType*>& types) {
   return types.front()->device;
 }
 
-/// The operands broadcast together, with this dtype.
-std::vector<Type> pointwise(Operands operands, DType dtype) {
+/// The operands broadcast together. Eager converts those of another dtype than `computed` first, to
+/// dense copies, whose strides count then; a `condition` stays as it is.
+TensorType pointwise(Operands operands, DType computed, const TensorType* condition = nullptr) {
   const std::vector<const TensorType*> types = tensors_among(operands);
   if (types.empty()) refuse("there is no tensor among the operands");
   TensorType result;
-  result.dtype = dtype;
-  for (const TensorType* type : types) result.sizes = broadcast(result.sizes, type->sizes);
-  result.strides = pointwise_strides(types, result.sizes);
+  result.dtype = computed;
   result.device = common_device(types);
-  return {result};
+  std::vector<TensorType> converted;
+  for (const TensorType* type : types) {
+    result.sizes = broadcast(result.sizes, type->sizes);
+    converted.push_back(*type);
+    if (type->dtype != computed && type != condition)
+      converted.back().strides = preserved_strides(*type);
+  }
+  result.strides = pointwise_strides(converted, result.sizes);
+  return result;
+}
+
+TensorType with_dtype(TensorType type, DType dtype) {
+  type.dtype = dtype;
+  return type;
 }
 
 std::vector<Type> unary(const Arguments& arguments, DType (*dtype_of)(DType)) {
-  return pointwise(first(arguments, 1), dtype_of(tensor_type(arguments[0]).dtype));
+  const DType dtype = tensor_type(arguments[0]).dtype;
+  return {with_dtype(pointwise(first(arguments, 1), dtype), dtype_of(dtype))};
 }
 
 DType always_bool(DType) { return DType::kBool; }
@@ -84,18 +97,31 @@ std::vector<Type> unary_bool_type(const Arguments& arguments) {
 
 std::vector<Type> binary_type(const Arguments& arguments) {
   const Operands operands = first(arguments, 2);
-  return pointwise(operands, result_dtype(operands));
+  return {pointwise(operands, result_dtype(operands))};
+}
+
+std::vector<Type> square_type(const Arguments& arguments) {
+  return binary_type({arguments[0], Argument(2)});
+}
+
+std::vector<Type> reversed_binary_type(const Arguments& arguments) {
+  return binary_type({arguments[1], arguments[0]});
+}
+
+std::vector<Type> number_power_type(const Arguments& arguments) {
+  TensorType result = std::get<TensorType>(binary_type(arguments)[0]);
+  result.strides = contiguous_strides(result.sizes);
+  return {result};
 }
 
 std::vector<Type> binary_floating_type(const Arguments& arguments) {
   const Operands operands = first(arguments, 2);
-  return pointwise(operands, floating(result_dtype(operands)));
+  return {pointwise(operands, floating(result_dtype(operands)))};
 }
 
 std::vector<Type> binary_bool_type(const Arguments& arguments) {
   const Operands operands = first(arguments, 2);
-  result_dtype(operands);  // refuses dtypes that cannot be compared
-  return pointwise(operands, DType::kBool);
+  return {with_dtype(pointwise(operands, result_dtype(operands)), DType::kBool)};
 }
 
 std::vector<Type> divide_mode_type(const Arguments& arguments) {
@@ -103,12 +129,12 @@ std::vector<Type> divide_mode_type(const Arguments& arguments) {
 }
 
 std::vector<Type> float_power_type(const Arguments& arguments) {
-  return pointwise(first(arguments, 2), DType::kFloat64);
+  return {pointwise(first(arguments, 2), DType::kFloat64)};
 }
 
 std::vector<Type> ternary_type(const Arguments& arguments) {
   const Operands operands = first(arguments, 3);
-  return pointwise(operands, result_dtype(operands));
+  return {pointwise(operands, result_dtype(operands))};
 }
 
 std::vector<Type> where_type(const Arguments& arguments) {
@@ -116,7 +142,8 @@ std::vector<Type> where_type(const Arguments& arguments) {
   if (condition != DType::kBool && condition != DType::kUInt8) {
     refuse(fmt::format("where takes a bool condition, not {}", dtype_name(condition)));
   }
-  return pointwise(first(arguments, 3), result_dtype(Operands(arguments).subspan(1, 2)));
+  const DType dtype = result_dtype(Operands(arguments).subspan(1, 2));
+  return {pointwise(first(arguments, 3), dtype, &tensor_type(arguments[0]))};
 }
 
 std::vector<Type> masked_fill_type(const Arguments& arguments) {
@@ -125,13 +152,7 @@ std::vector<Type> masked_fill_type(const Arguments& arguments) {
   if (mask.dtype != DType::kBool) {
     refuse(fmt::format("masked_fill takes a bool mask, not {}", dtype_name(mask.dtype)));
   }
-  TensorType result = self;
-  result.sizes = broadcast(self.sizes, mask.sizes);
-  result.storage_offset = 0;
-  TensorType expanded = std::get<TensorType>(
-      expand_type({arguments[0], Argument(Argument::Ints(result.sizes)), Argument(false)})[0]);
-  result.strides = preserved_strides(expanded);
-  return {result};
+  return {contiguous_like(self, self.dtype, broadcast(self.sizes, mask.sizes))};
 }
 
 std::vector<Type> gated_type(const Arguments& arguments) {
@@ -139,16 +160,18 @@ std::vector<Type> gated_type(const Arguments& arguments) {
   const auto dimension =
       static_cast<std::size_t>(wrap_dimension(arguments[1].integer(), self.rank()));
   if (self.rank() == 0) refuse("glu takes a tensor with dimensions");
-  std::vector<Dim> sizes = self.sizes;
-  const std::optional<Dim> half = sizes[dimension].exact_quotient(2);
-  if (!half) {
+  const std::optional<Dim> half_size = self.sizes[dimension].exact_quotient(2);
+  if (!half_size) {
     refuse(fmt::format("glu halves a dimension, which {} is not even for",
-                       sizes[dimension].to_string()));
+                       self.sizes[dimension].to_string()));
   }
-  sizes[dimension] = *half;
-  return {contiguous_like(self, self.dtype, std::move(sizes))};
+  TensorType half = self;
+  half.sizes[dimension] = *half_size;
+  half.strides = pointwise_strides({&half, 1}, half.sizes);
+  half.storage_offset = 0;
+  return {half};
 }
 
-std::vector<Type> in_place_type(const Arguments& arguments) { return {tensor_type(arguments[0])}; }
+std::vector<Type> unchanged_type(const Arguments& arguments) { return {tensor_type(arguments[0])}; }
 
 }  // namespace unfuse::ops

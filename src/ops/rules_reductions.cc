@@ -108,6 +108,11 @@ std::vector<Type> any_all_type(const Arguments& arguments) {
 
 std::vector<Type> any_type(const Arguments& arguments) {
   const TensorType& self = tensor_type(arguments[0]);
+  // Other reductions read an empty list as all dimensions, any.dims and all.dims as none.
+  const auto* dimensions = arguments[1].get_if<Argument::Ints>();
+  if (dimensions != nullptr && dimensions->empty()) {
+    return {contiguous_like(self, truth_dtype(self.dtype), self.sizes)};
+  }
   return {reduced(self, arguments[1], arguments[2], truth_dtype(self.dtype))};
 }
 

@@ -370,7 +370,7 @@ std::vector<Type> split_type(const Arguments& arguments) {
   const Dim& length = arguments[1].dim();
   if (length == self.sizes[dimension]) return {self};
   const std::optional<Dim> count = self.sizes[dimension].exact_quotient(length);
-  if (count && count->is_constant()) {
+  if (count && count->is_constant() && *count != Dim(0)) {
     const std::vector<Dim> lengths(static_cast<std::size_t>(*count->constant()), length);
     return pieces(self, dimension, lengths);
   }

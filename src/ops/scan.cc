@@ -13,7 +13,7 @@ constexpr OpInfo kRows[] = {
     {"aten.cumsum_.default",
      "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
      {},
-     in_place_type},
+     unchanged_type},
     {"aten.cumprod.default",
      "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
      {},

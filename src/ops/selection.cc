@@ -22,17 +22,17 @@ constexpr OpInfo kRows[] = {
     {"aten.masked_fill.Tensor", "(Tensor self, Tensor mask, Tensor value) -> Tensor", kPointwise,
      masked_fill_type},
     {"aten.masked_fill_.Scalar", "(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
-     kPointwise, in_place_type},
+     kPointwise, unchanged_type},
     {"aten.masked_fill_.Tensor", "(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
-     kPointwise, in_place_type},
+     kPointwise, unchanged_type},
     {"aten.masked_scatter.default",
      "(Tensor self, Tensor mask, Tensor source) -> Tensor",
      {},
-     preserving_copy_type},
+     contiguous_copy_type},
     {"aten.masked_scatter_.default",
      "(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
      {},
-     in_place_type},
+     unchanged_type},
 };
 
 }  // namespace

@@ -107,15 +107,15 @@ bool is_dense(const TensorType& type) {
   return true;
 }
 
-bool all_alike(std::span<const TensorType* const> operands, const std::vector<Dim>& sizes) {
-  return std::all_of(operands.begin(), operands.end(), [&](const TensorType* operand) {
-    return operand->sizes == sizes && operand->strides == operands.front()->strides;
+bool all_alike(std::span<const TensorType> operands, const std::vector<Dim>& sizes) {
+  return std::all_of(operands.begin(), operands.end(), [&](const TensorType& operand) {
+    return operand.sizes == sizes && operand.strides == operands.front().strides;
   });
 }
 
-bool all_contiguous(std::span<const TensorType* const> operands, const std::vector<Dim>& sizes) {
-  return std::all_of(operands.begin(), operands.end(), [&](const TensorType* operand) {
-    return operand->sizes == sizes && operand->is_contiguous();
+bool all_contiguous(std::span<const TensorType> operands, const std::vector<Dim>& sizes) {
+  return std::all_of(operands.begin(), operands.end(), [&](const TensorType& operand) {
+    return operand.sizes == sizes && operand.is_contiguous();
   });
 }
 
@@ -250,12 +250,12 @@ std::optional<std::vector<Dim>> view_strides(const TensorType& type,
   return std::nullopt;
 }
 
-std::vector<Dim> pointwise_strides(std::span<const TensorType* const> operands,
+std::vector<Dim> pointwise_strides(std::span<const TensorType> operands,
                                    const std::vector<Dim>& sizes) {
   if (operands.empty() || all_contiguous(operands, sizes)) return contiguous_strides(sizes);
-  if (all_alike(operands, sizes) && is_dense(*operands.front())) return operands.front()->strides;
+  if (all_alike(operands, sizes) && is_dense(operands.front())) return operands.front().strides;
   std::vector<std::vector<Dim>> strides;
-  for (const TensorType* operand : operands) strides.push_back(broadcast_strides(*operand, sizes));
+  for (const TensorType& operand : operands) strides.push_back(broadcast_strides(operand, sizes));
   return dense_strides(inner_to_outer(strides, sizes), sizes);
 }
 

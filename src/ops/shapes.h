@@ -40,7 +40,7 @@ std::optional<std::vector<Dim>> view_strides(const TensorType& type, const std::
 
 /// Strides of a pointwise result that has `sizes`, from those of its operands (TensorIterator's
 /// rule).
-std::vector<Dim> pointwise_strides(std::span<const TensorType* const> operands,
+std::vector<Dim> pointwise_strides(std::span<const TensorType> operands,
                                    const std::vector<Dim>& sizes);
 
 /// Strides of a copy that preserves the memory format: those of a dense tensor, else dense ones in

@@ -120,9 +120,9 @@ constexpr OpInfo kRows[] = {
     {"aten.flatten.using_ints", "(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
      kMaybeView, flatten_type},
     {"aten.ravel.default", "(Tensor(a) self) -> Tensor(a)", kMaybeView, ravel_type},
-    {"aten.detach.default", "(Tensor(a) self) -> Tensor(a)", {}, in_place_type},
-    {"aten.detach_.default", "(Tensor(a!) self) -> Tensor(a!)", {}, in_place_type},
-    {"aten.alias.default", "(Tensor(a) self) -> Tensor(a)", {}, in_place_type},
+    {"aten.detach.default", "(Tensor(a) self) -> Tensor(a)", {}, unchanged_type},
+    {"aten.detach_.default", "(Tensor(a!) self) -> Tensor(a!)", {}, unchanged_type},
+    {"aten.alias.default", "(Tensor(a) self) -> Tensor(a)", {}, unchanged_type},
     {"aten.as_strided.default",
      "(Tensor(a) self, SymInt[] size, SymInt[] stride, "
      "SymInt? storage_offset=None) -> Tensor(a)",

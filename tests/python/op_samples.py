@@ -827,7 +827,8 @@ def adaptive_pool(s, row):
 
 
 def native_dropout(s, row):
-    return [s.tensor(s.sizes()), 0.5, s.chance(0.5)]
+    # Without elements, and without training, the mask is left a float.
+    return [s.tensor([max(size, 1) for size in s.sizes()]), 0.5, s.chance(0.5)]
 
 
 # --- Indexing -------------------------------------------------------------------------------------
@@ -881,6 +882,9 @@ SAMPLERS = {
     "unary_floating_type": unary,
     "unary_bool_type": unary,
     "binary_type": binary,
+    "square_type": unary,
+    "reversed_binary_type": binary,
+    "number_power_type": binary,
     "binary_floating_type": binary,
     "binary_bool_type": binary,
     "divide_mode_type": divide_mode,
@@ -889,7 +893,7 @@ SAMPLERS = {
     "where_type": where,
     "masked_fill_type": masked_fill,
     "gated_type": gated,
-    "in_place_type": in_place,
+    "unchanged_type": in_place,
     "view_type": view,
     "view_dtype_type": view_dtype,
     "reshape_type": view,
