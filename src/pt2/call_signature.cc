@@ -5,26 +5,24 @@
 namespace unfuse::pt2 {
 namespace {
 
-// What a context string holds; specs are JSON inside JSON inside JSON.
-JsonDocument context_of(const Json& node) {
-  const std::optional<Json> context = node.find("context");
-  return JsonDocument(context ? context->string() : "null", node.document().file(),
-                      "the context of a pytree spec");
-}
-
 std::string key_text(const Json& key) {
   if (key.is_string()) return "'" + key.string() + "'";
-  if (key.is_number()) return std::to_string(key.integer());
-  return "?";
+  if (key.is_integer()) return std::to_string(key.integer());
+  return "?";  // an enum, a float, None
 }
 
-std::vector<std::string> dict_keys(const Json& node, bool nested) {
-  const JsonDocument document = context_of(node);
-  // A defaultdict's context is [factory, keys].
-  const Json keys = nested ? document.root().at(1) : document.root();
+std::vector<std::string> key_texts(const Json& keys) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < keys.size(); ++i) texts.push_back(key_text(keys.at(i)));
   return texts;
+}
+
+std::vector<std::string> dict_keys(const Json& node, const std::string& type) {
+  const Json context = node.at("context");
+  if (type == "collections.defaultdict") return key_texts(context.at("dict_context"));
+  // JSON inside JSON.
+  const JsonDocument keys(context.string(), node.document().file(), "the keys in a pytree spec");
+  return key_texts(keys.root());
 }
 
 PyTree::Kind kind_of(const std::string& type) {
@@ -51,18 +49,12 @@ PyTree read_tree(const Json& node, const NamedTupleFields& fields) {
   }
   tree.type = type->string();
   tree.kind = kind_of(tree.type);
-  if (tree.kind == PyTree::Kind::kDict) {
-    tree.keys = dict_keys(node, tree.type == "collections.defaultdict");
-  }
+  if (tree.kind == PyTree::Kind::kDict) tree.keys = dict_keys(node, tree.type);
   if (tree.kind == PyTree::Kind::kNamedTuple) {
-    const JsonDocument context = context_of(node);
-    tree.type = context.root().is_string() ? context.root().string() : tree.type;
+    tree.type = node.at("context").string();
     const auto found = fields.find(tree.type);
-    if (found == fields.end()) {
-      tree.kind = PyTree::Kind::kOther;
-    } else {
-      tree.keys = found->second;
-    }
+    if (found != fields.end()) tree.keys = found->second;
+    if (found == fields.end()) tree.kind = PyTree::Kind::kOther;
   }
   const bool keyed = tree.kind == PyTree::Kind::kDict || tree.kind == PyTree::Kind::kNamedTuple;
   if (keyed && tree.keys.size() != tree.children.size()) {

@@ -88,6 +88,7 @@ bool Json::is_object() const { return value_at(value_).is_object(); }
 bool Json::is_array() const { return value_at(value_).is_array(); }
 bool Json::is_string() const { return value_at(value_).is_string(); }
 bool Json::is_number() const { return value_at(value_).is_number(); }
+bool Json::is_integer() const { return value_at(value_).is_number_integer(); }
 
 Json Json::at(std::string_view key) const {
   const Value& value = value_at(value_);

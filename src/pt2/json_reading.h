@@ -22,6 +22,7 @@ class Json {
   bool is_array() const;
   bool is_string() const;
   bool is_number() const;
+  bool is_integer() const;
 
   /// --- Objects
   /// The value of a key that must be there.

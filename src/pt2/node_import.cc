@@ -122,7 +122,8 @@ std::vector<NodeImporter::NamedArgument> NodeImporter::read_arguments(const Json
   return arguments;
 }
 
-// Our graph can hold everything that the node takes and gives.
+// Our passes know what to do with everything that the node takes and gives: tensors, numbers that
+// are known or sizes, but no floats and bools that are computed when the model runs.
 bool NodeImporter::all_held(const std::vector<NamedArgument>& arguments,
                             const std::vector<Type>& types) {
   const auto opaque = [](const Type& type) { return std::holds_alternative<OpaqueType>(type); };
@@ -132,7 +133,7 @@ bool NodeImporter::all_held(const std::vector<NamedArgument>& arguments,
     argument.value.argument.collect_values(values);
     return argument.value.exact &&
            std::none_of(values.begin(), values.end(),
-                        [&](const Value* value) { return opaque(value->type()); });
+                        [](const Value* value) { return !value->is_tensor(); });
   });
 }
 

@@ -73,12 +73,11 @@ Dim SymbolTable::parse(const Json& text) {
     if (!reading_inputs_) text.fail("the symbol " + symbol + " is defined nowhere");
     (*ranges_)[symbol] = Range{};
   }
-  if (!expression.dim) {
-    expression.dim = Dim::symbol(expression.text);
-    ranges_->emplace(expression.text, Range{kMinusInfinity, kInfinity});
+  for (const std::string& symbol : expression.unknown) {
+    ranges_->emplace(symbol, Range{kMinusInfinity, kInfinity});
   }
-  parsed_.emplace(source, *expression.dim);
-  return *expression.dim;
+  parsed_.emplace(source, expression.dim);
+  return expression.dim;
 }
 
 void SymbolTable::bind(const Dim& dim) {

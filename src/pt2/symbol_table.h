@@ -23,8 +23,8 @@ class SymbolTable {
   /// A size of an input declares its symbols, if nobody did.
   void set_reading_inputs(bool reading_inputs) { reading_inputs_ = reading_inputs; }
 
-  /// The value of {"as_int": 3} or {"as_expr": {"expr_str": "..."}}. An expression that no Dim can
-  /// hold becomes a symbol with the expression's text as its name. Throws Error (kInvalidFile) on
+  /// The value of {"as_int": 3} or {"as_expr": {"expr_str": "..."}}. What no Dim can hold
+  /// becomes a symbol with the expression's text as its name. Throws Error (kInvalidFile) on
   /// symbols that nobody declared.
   Dim read(const Json& sym_int);
   /// The same for a size or stride, which must not be a negative constant.

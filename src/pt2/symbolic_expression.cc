@@ -153,110 +153,125 @@ struct Bounded {
   std::int64_t term_length = 1;
 };
 
+/// Empty for what is no integer, as far as we can tell.
 using Result = std::optional<Bounded>;
 
-Result within_bounds(std::int64_t terms, std::int64_t term_length) {
+Bounded within_bounds(std::int64_t terms, std::int64_t term_length) {
   if (terms > kLargestPolynomial || term_length > kLargestPolynomial ||
       terms * term_length > kLargestPolynomial) {
-    return std::nullopt;
+    refuse("is too complicated");
   }
-  return Bounded{Dim(), terms, term_length};
+  return {Dim(), terms, term_length};
 }
 
-Result add(const Bounded& left, const Bounded& right) {
-  Result sum =
+Bounded add(const Bounded& left, const Bounded& right) {
+  Bounded sum =
       within_bounds(left.terms + right.terms, std::max(left.term_length, right.term_length));
-  if (sum) sum->dim = left.dim + right.dim;
+  sum.dim = left.dim + right.dim;
   return sum;
 }
 
-Result multiply(const Bounded& left, const Bounded& right) {
-  if (left.terms > kLargestPolynomial / right.terms) return std::nullopt;
-  Result product = within_bounds(left.terms * right.terms, left.term_length + right.term_length);
-  if (product) product->dim = left.dim * right.dim;
+Bounded multiply(const Bounded& left, const Bounded& right) {
+  Bounded product = within_bounds(left.terms * right.terms, left.term_length + right.term_length);
+  product.dim = left.dim * right.dim;
   return product;
 }
 
-template <typename Make>
-Result atom(const Bounded& left, const Bounded& right, Make make) {
-  constexpr std::int64_t kCallLength = 16;
-  Result made = within_bounds(
-      1, left.terms * left.term_length + right.terms * right.term_length + kCallLength);
-  if (made) made->dim = make(left.dim, right.dim);
+Bounded symbol(const std::string& name) {
+  Bounded made = within_bounds(1, static_cast<std::int64_t>(name.size()));
+  made.dim = Dim::symbol(name);
   return made;
 }
 
-Result to_dim(const Call& call);
+template <Dim (*make)(const Dim&, const Dim&)>
+Bounded atom(const Bounded& left, const Bounded& right) {
+  constexpr std::int64_t kCallLength = 16;
+  Bounded made = within_bounds(
+      1, left.terms * left.term_length + right.terms * right.term_length + kCallLength);
+  made.dim = make(left.dim, right.dim);
+  return made;
+}
 
-Result integer(const Call& call) {
-  const std::string& digits = call.arguments[0].head;
+Bounded integer(const std::string& digits) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size()) {
     refuse("holds \"" + digits + "\", which is no 64-bit integer");
   }
-  return Bounded{Dim(value), 1, static_cast<std::int64_t>(digits.size())};
+  return {Dim(value), 1, static_cast<std::int64_t>(digits.size())};
 }
 
 Result power(const Bounded& base, const Bounded& exponent) {
   const auto count = exponent.dim.constant();
   if (!count || *count < 0 || *count > kLargestPower) return std::nullopt;
-  Result product = Bounded{Dim(1), 1, 1};
-  for (std::int64_t i = 0; i < *count && product; ++i) product = multiply(*product, base);
+  Bounded product{Dim(1), 1, 1};
+  for (std::int64_t i = 0; i < *count; ++i) product = multiply(product, base);
   return product;
 }
 
-// Of two operands; empty when the function is not one of ours.
-Result binary(const std::string& head, const Bounded& left, const Bounded& right) {
-  if (head == "Pow" || head == "PowByNatural") return power(left, right);
-  if (head == "FloorDiv" || head == "CleanDiv") return atom(left, right, Dim::floordiv);
-  if (head == "Mod" || head == "PythonMod") return atom(left, right, Dim::mod);
-  return std::nullopt;
-}
-
-// Folds two or more operands from left to right.
-template <typename Combine>
-Result fold(const std::vector<Bounded>& operands, Combine combine) {
-  Result folded = operands.front();
-  for (std::size_t i = 1; i < operands.size() && folded; ++i) {
-    folded = combine(*folded, operands[i]);
-  }
+Bounded fold(const std::vector<Bounded>& operands,
+             Bounded (*combine)(const Bounded&, const Bounded&)) {
+  Bounded folded = operands.front();
+  for (std::size_t i = 1; i < operands.size(); ++i) folded = combine(folded, operands[i]);
   return folded;
 }
 
-Result to_dim(const Call& call) {
-  if (call.literal || call.arguments.empty()) return std::nullopt;
-  if (is_symbol(call)) {
-    const std::string& name = call.arguments[0].head;
-    return Bounded{Dim::symbol(name), 1, static_cast<std::int64_t>(name.size())};
+class Converter {
+ public:
+  explicit Converter(std::vector<std::string>& unknown) : unknown_(&unknown) {}
+
+  Bounded convert(const Call& call) {
+    if (Result known = integer_value(call)) return *known;
+    return stand_in(call);
   }
-  if (call.head == "Integer" && is_number_wrapper(call)) return integer(call);
-  std::vector<Bounded> operands;
-  for (const Call& argument : call.arguments) {
-    Result operand = to_dim(argument);
-    if (!operand) return std::nullopt;
-    operands.push_back(std::move(*operand));
+
+ private:
+  Bounded stand_in(const Call& call) {
+    const std::string name = to_text(call);
+    unknown_->push_back(name);
+    return symbol(name);
   }
-  if (call.head == "Add") return fold(operands, add);
-  if (call.head == "Mul") return fold(operands, multiply);
-  if (call.head == "Max") {
-    return fold(operands, [](const Bounded& left, const Bounded& right) {
-      return atom(left, right, Dim::max);
-    });
+
+  Result integer_value(const Call& call) {
+    if (call.literal || call.arguments.empty()) return std::nullopt;
+    if (is_symbol(call)) return symbol(call.arguments[0].head);
+    if (call.head == "Integer" && is_number_wrapper(call)) return integer(call.arguments[0].head);
+    std::vector<Bounded> operands;
+    for (const Call& argument : call.arguments) {
+      Result operand = integer_value(argument);
+      if (!operand && gives_integer(argument)) operand = stand_in(argument);
+      if (!operand) return std::nullopt;
+      operands.push_back(std::move(*operand));
+    }
+    return combine(call.head, operands);
   }
-  if (call.head == "Min") {
-    return fold(operands, [](const Bounded& left, const Bounded& right) {
-      return atom(left, right, Dim::min);
-    });
+
+  // Integers whatever they are made from.
+  static bool gives_integer(const Call& call) {
+    return call.head == "TruncToInt" || call.head == "FloorToInt" || call.head == "CeilToInt" ||
+           call.head == "RoundToInt";
   }
-  if (call.head == "Identity" && operands.size() == 1) return operands[0];
-  if (call.head == "ModularIndexing" && operands.size() == 3) {
-    const Result quotient = atom(operands[0], operands[1], Dim::floordiv);
-    return quotient ? atom(*quotient, operands[2], Dim::mod) : std::nullopt;
+
+  static Result combine(const std::string& head, const std::vector<Bounded>& operands) {
+    if (head == "Add") return fold(operands, add);
+    if (head == "Mul") return fold(operands, multiply);
+    if (head == "Max") return fold(operands, atom<Dim::max>);
+    if (head == "Min") return fold(operands, atom<Dim::min>);
+    if (head == "Identity" && operands.size() == 1) return operands[0];
+    if (head == "ModularIndexing" && operands.size() == 3) {
+      return atom<Dim::mod>(atom<Dim::floordiv>(operands[0], operands[1]), operands[2]);
+    }
+    if (operands.size() != 2) return std::nullopt;
+    if (head == "Pow" || head == "PowByNatural") return power(operands[0], operands[1]);
+    if (head == "FloorDiv" || head == "CleanDiv") {
+      return atom<Dim::floordiv>(operands[0], operands[1]);
+    }
+    if (head == "Mod" || head == "PythonMod") return atom<Dim::mod>(operands[0], operands[1]);
+    return std::nullopt;
   }
-  if (operands.size() == 2) return binary(call.head, operands[0], operands[1]);
-  return std::nullopt;
-}
+
+  std::vector<std::string>* unknown_;
+};
 
 }  // namespace
 
@@ -264,13 +279,12 @@ SymbolicExpression parse_symbolic_expression(std::string_view text) {
   if (text.size() > kLongestText) refuse("is too long");
   const Call call = Parser(text).parse();
   SymbolicExpression expression;
-  expression.text = to_text(call);
   collect_symbols(call, expression.symbols);
   try {
-    if (Result made = to_dim(call)) expression.dim = std::move(made->dim);
+    expression.dim = Converter(expression.unknown).convert(call).dim;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInvalidFile) throw;
-    refuse("is wrong: " + error.message() + ": " + expression.text.substr(0, 200));
+    refuse("is wrong: " + error.message() + ": " + to_text(call).substr(0, 200));
   }
   return expression;
 }

@@ -1,7 +1,6 @@
 // Symbolic sizes, as torch.export writes them: what sympy's srepr gives.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,18 +10,20 @@
 namespace unfuse::pt2 {
 
 struct SymbolicExpression {
-  /// Empty when the expression is no integer polynomial over symbols, floor divisions, remainders,
-  /// minima and maxima: "TruncToInt(...)", for one.
-  std::optional<Dim> dim;
-  /// For readers, and to give an expression without a Dim a name: "TruncToInt(Mul(1.5, s0))".
-  std::string text;
+  Dim dim;
   /// Names of the symbols in it, each once.
   std::vector<std::string> symbols;
+  /// Symbols of `dim` that stand for what no Dim can hold, named by the expression that gives
+  /// them: "TruncToInt(Mul(1.5, ToFloat(s0)))".
+  std::vector<std::string> unknown;
 };
 
-/// Parses "Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))".
+/// Parses "Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))". What is
+/// not made of integers, sums, products, small powers, floor divisions, remainders, minima and
+/// maxima becomes a symbol of its own.
 /// Nothing is evaluated but integer arithmetic. Throws Error (kInvalidFile) when the text is no
-/// such expression, nests deeper than 64 levels, divides by zero, or overflows 64 bits.
+/// such expression, nests deeper than 64 levels, has no reasonable size when it is multiplied out,
+/// divides by zero, or overflows 64 bits.
 SymbolicExpression parse_symbolic_expression(std::string_view text);
 
 }  // namespace unfuse::pt2
