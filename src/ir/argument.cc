@@ -1,5 +1,7 @@
 #include "ir/argument.h"
 
+#include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 
@@ -8,6 +10,10 @@
 
 namespace unfuse {
 namespace {
+
+bool same_bits(double left, double right) {
+  return std::bit_cast<std::uint64_t>(left) == std::bit_cast<std::uint64_t>(right);
+}
 
 [[noreturn]] void wrong_kind(const Argument& argument, const char* wanted) {
   throw Error(ErrorKind::kInternal,
@@ -107,6 +113,19 @@ std::string_view memory_format_name(MemoryFormat format) {
       return "channels_last_3d";
   }
   return "unknown";
+}
+
+bool Argument::operator==(const Argument& other) const {
+  if (const auto* left = get_if<double>()) {
+    const auto* right = other.get_if<double>();
+    return right != nullptr && same_bits(*left, *right);
+  }
+  if (const auto* left = get_if<Floats>()) {
+    const auto* right = other.get_if<Floats>();
+    return right != nullptr &&
+           std::equal(left->begin(), left->end(), right->begin(), right->end(), same_bits);
+  }
+  return held_ == other.held_;
 }
 
 Argument Argument::ints(const std::vector<std::int64_t>& values) {

@@ -92,7 +92,8 @@ class Argument {
   /// Replaces every reference to `from`. The owning Node keeps use lists true; do not call
   /// on a node's argument directly.
   void replace_value(Value* from, Value* to);
-  bool operator==(const Argument& other) const { return held_ == other.held_; }
+  /// The same kind and value. Floats are compared by their bits: NaN equals itself, 0 is not -0.
+  bool operator==(const Argument& other) const;
   std::string to_string() const;
 
  private:

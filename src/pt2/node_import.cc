@@ -202,8 +202,8 @@ Node* NodeImporter::create(const Json& node, const std::string& op_name,
       complete.push_back(std::move(argument.value.argument));
     }
   }
-  const std::string hint = results.empty() || !results[0].name ? "" : results[0].name->string();
-  Node* made = graph_->create_node(*op, std::move(complete), std::move(types), nullptr, hint);
+  // No name of the file, so that the results' own names stay free until they are given.
+  Node* made = graph_->create_node(*op, std::move(complete), std::move(types), nullptr, "(new)");
   made->set_origin(origin);
   return made;
 }
@@ -215,13 +215,13 @@ void NodeImporter::define_results(const std::vector<Result>& results, Node* node
       for (const Dim& size : tensor->sizes) symbols_->bind(size);
     }
     if (const Dim* dim = std::get_if<Dim>(&result.meaning)) symbols_->bind(*dim);
-    if (!result.name) continue;
     Meaning meaning = result.meaning;
     if (node != nullptr) {
       Value* value = node->result(static_cast<int>(i));
-      graph_->rename(value, result.name->string());
+      graph_->rename(value, result.name ? result.name->string() : "none");
       if (std::holds_alternative<Value*>(meaning)) meaning = value;
     }
+    if (!result.name) continue;
     scope_->define(*result.name, std::move(meaning));
   }
 }

@@ -1,6 +1,7 @@
 #include "pt2/symbol_table.h"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 
 #include "pt2/symbolic_expression.h"
@@ -15,6 +16,12 @@ constexpr std::int64_t kInfinity = std::numeric_limits<std::int64_t>::max();
 // Torch names data-dependent symbols u0, u1, ...; all others come from inputs.
 bool is_from_input(const std::string& symbol) { return !symbol.starts_with('u'); }
 
+bool is_symbol_name(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char character) {
+    return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
+  });
+}
+
 Range read_range(const std::string& symbol, const Json& constraint) {
   Range range{kMinusInfinity, kInfinity};
   if (const auto minimum = constraint.find("min_val")) range.minimum = minimum->integer();
@@ -28,6 +35,8 @@ Range read_range(const std::string& symbol, const Json& constraint) {
 
 void SymbolTable::declare(const Json& constraints) {
   for (const std::string& symbol : constraints.keys()) {
+    // Sizes that depend on another have an entry as well, "2*s77", which says nothing new.
+    if (!is_symbol_name(symbol)) continue;
     (*ranges_)[symbol] = read_range(symbol, constraints.at(symbol));
   }
 }
