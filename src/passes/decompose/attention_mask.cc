@@ -4,6 +4,8 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "passes/canonical.h"
 
@@ -48,9 +50,17 @@ constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 // The same view of another tensor of the same sizes.
 Value* same_view(Builder& builder, const Node& view, Value* of) {
-  Arguments arguments = view.arguments();
-  arguments[0] = of;
-  return builder.node(view.op(), std::move(arguments))->result();
+  Arguments positional;
+  std::vector<KeywordArgument> keywords;
+  const auto& schema = view.op().schema.arguments;
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    if (schema[i].keyword_only) {
+      keywords.push_back({schema[i].name, view.arguments()[i]});
+    } else {
+      positional.push_back(i == 0 ? Argument(of) : view.arguments()[i]);
+    }
+  }
+  return builder.call(view.op(), std::move(positional), keywords);
 }
 
 // How many nodes a mask is followed through; models have less than ten.

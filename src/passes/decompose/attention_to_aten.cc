@@ -79,10 +79,6 @@ Value* spelled_out(Builder& builder, const Node& node, const Attention& attentio
               {weights, repeat_heads(builder, attention.value, heads)});
 }
 
-Replacement write_back(RewriteContext& at, const Node& node) {
-  return replace_by(attention_to_aten(at.builder, node));
-}
-
 }  // namespace
 
 Value* attention_to_aten(Builder& builder, const Node& node) {
@@ -100,9 +96,13 @@ Value* attention_to_aten(Builder& builder, const Node& node) {
   return spelled_out(builder, node, attention);
 }
 
-void write_back_attention(Graph& graph) {
-  static const RewriteRow rows[] = {{"unfuse.attention", write_back}};
-  rewrite_nodes(graph, RewriteTable(rows));
+void write_back_attention(Graph& graph, const std::function<bool(const Node&)>& which) {
+  for (Node* node : graph.nodes()) {
+    if (!node->is("unfuse.attention") || (which && !which(*node))) continue;
+    Builder builder(graph, node);
+    replace_by_equal(graph, node->result(), attention_to_aten(builder, *node), node);
+    graph.erase(node);
+  }
 }
 
 }  // namespace unfuse::passes

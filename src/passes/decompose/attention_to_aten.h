@@ -1,6 +1,8 @@
 // unfuse.attention written back as aten ops, for backends that know no op of ours.
 #pragma once
 
+#include <functional>
+
 #include "ir/builder.h"
 
 namespace unfuse::passes {
@@ -10,7 +12,7 @@ namespace unfuse::passes {
 /// Throws Error (kUnsupported) when it has to be spelled out and the head size is symbolic.
 Value* attention_to_aten(Builder& builder, const Node& node);
 
-/// Does so for every unfuse.attention of the graph.
-void write_back_attention(Graph& graph);
+/// Does so for every unfuse.attention of the graph that `which` names; null names all.
+void write_back_attention(Graph& graph, const std::function<bool(const Node&)>& which = nullptr);
 
 }  // namespace unfuse::passes
