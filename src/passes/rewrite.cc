@@ -12,6 +12,38 @@ Value* RewriteContext::call(std::string_view op, Arguments positional,
   return builder.call(ops::get(op), std::move(positional), keywords);
 }
 
+Value* RewriteContext::try_call(const Value* like, std::string_view op, Arguments positional,
+                                const std::vector<KeywordArgument>& keywords) {
+  const Op& called = ops::get(op);
+  if (called.result_types == nullptr) return nullptr;
+  try {
+    Arguments arguments = complete_arguments(called, std::move(positional), keywords);
+    conform_arguments(called, arguments);
+    const std::vector<Type> types = called.result_types(arguments);
+    const auto* type = types.size() == 1 ? std::get_if<TensorType>(&types[0]) : nullptr;
+    if (type == nullptr || !same_type(*type, like->tensor(), /*compare_strides=*/false)) {
+      return nullptr;
+    }
+    Node* made = graph_.create_node(called, std::move(arguments), types, builder.insertion_point());
+    made->set_origin(builder.origin());
+    return made->result();
+  } catch (const Error&) {
+    return nullptr;  // the other form of the op takes what this one does not
+  }
+}
+
+Replacement RewriteContext::become(const Node& node, std::string_view op, Arguments positional,
+                                   const std::vector<KeywordArgument>& keywords) {
+  const Op& wanted = ops::get(op);
+  Arguments arguments = complete_arguments(wanted, std::move(positional), keywords);
+  conform_arguments(wanted, arguments);
+  if (&node.op() == &wanted && node.arguments() == arguments) return kKeep;
+  Node* made = graph_.create_node(wanted, std::move(arguments), {node.result()->type()},
+                                  builder.insertion_point());
+  made->set_origin(builder.origin());
+  return replace_by(made->result());
+}
+
 void RewriteTable::add(std::span<const RewriteRow> rows) {
   for (const RewriteRow& row : rows) rows_[row.op].push_back(row.rewrite);
 }

@@ -26,6 +26,14 @@ class RewriteContext {
   /// Makes a node with one result; `op` is in the catalogue.
   Value* call(std::string_view op, Arguments positional,
               const std::vector<KeywordArgument>& keywords = {});
+  /// The same, but null when the result would not have the dtype and sizes of `like`; then nothing
+  /// is built.
+  Value* try_call(const Value* like, std::string_view op, Arguments positional,
+                  const std::vector<KeywordArgument>& keywords = {});
+  /// A node of `op` in place of `node`, with the types that `node` has; kKeep when that is what
+  /// `node` is.
+  Replacement become(const Node& node, std::string_view op, Arguments positional,
+                     const std::vector<KeywordArgument>& keywords = {});
   const SymbolRanges& symbols() const { return graph_.symbols; }
   Graph& graph() const { return graph_; }
 

@@ -100,6 +100,8 @@ Step move_dims(const ViewCall& call) {
 
 // An index that may be negative, clamped to [0, size]; empty when its sign is not known.
 std::optional<Dim> resolve_bound(const Dim& bound, const Dim& size, const SymbolRanges& symbols) {
+  // What exporters write for "to the end"; nothing may be subtracted from it.
+  if (bound == Dim(INT64_MAX)) return size;
   Dim resolved = bound;
   if (less_equal(bound, Dim(-1), symbols) == Answer::kYes) {
     resolved = bound + size;
@@ -107,7 +109,6 @@ std::optional<Dim> resolve_bound(const Dim& bound, const Dim& size, const Symbol
   } else if (less_equal(Dim(0), bound, symbols) != Answer::kYes) {
     return std::nullopt;
   }
-  if (resolved == Dim(INT64_MAX)) return size;
   if (less_equal(resolved, size, symbols) == Answer::kYes) return resolved;
   if (less_equal(size, resolved, symbols) == Answer::kYes) return size;
   return Dim::min(resolved, size);
@@ -308,6 +309,12 @@ bool is_real_tensor(const Value* value) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> view_op_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, make] : table()) names.push_back(name);
+  return names;
+}
 
 std::optional<ViewStep> view_step(const Node& node, int result, const SymbolRanges& symbols) {
   const auto found = table().find(node.op().name);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/builder.h"
@@ -48,5 +50,8 @@ struct ViewStep {
 /// with it; ops that copy (aten.view_copy, aten.clone) have steps too. Empty for an op that
 /// computes, and where a symbolic index cannot be resolved.
 std::optional<ViewStep> view_step(const Node& node, int result, const SymbolRanges& symbols);
+
+/// The ops that view_step() knows.
+std::vector<std::string_view> view_op_names();
 
 }  // namespace unfuse::passes

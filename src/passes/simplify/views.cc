@@ -1,0 +1,144 @@
+// Views of views. A reshape reads what the reshape before it read; two permutes are one, or none;
+// dimensions of size 1 that stand between reshapes go.
+#include "passes/simplify/rewrites.h"
+
+namespace unfuse::passes {
+namespace {
+
+// What the producer of `value` read, when that is a node of this op; null otherwise.
+Value* under(const Value* value, std::string_view op) {
+  return value->produced_by(op) ? value->producer()->input(0) : nullptr;
+}
+
+Replacement reshape_of_view(RewriteContext& at, const Node& node) {
+  Value* self = node.input(0);
+  const std::vector<Dim>& sizes = node.result()->sizes();
+  if (self->sizes() == sizes) return replace_by(self);
+  Value* inner = under(self, "aten.reshape.default");
+  if (inner == nullptr) return kKeep;
+  return replace_by(reshape(at.builder, inner, sizes));
+}
+
+bool only_reshapes_read(const Value* value) {
+  if (value->is_output()) return false;
+  for (const Use& use : value->uses()) {
+    if (!use.node->is("aten.reshape.default")) return false;
+  }
+  return true;
+}
+
+// permute(reshape(x)) with dimensions of size 1 that only reshapes read: these dimensions are left
+// out, so that both reshapes may go. Elsewhere they stay, since a batch of one is still a batch to
+// who reads it.
+Replacement permute_with_ones(RewriteContext& at, const Node& node) {
+  Value* self = node.input(0);
+  Value* inner = under(self, "aten.reshape.default");
+  if (inner == nullptr || !only_reshapes_read(node.result())) return kKeep;
+  std::vector<Dim> sizes;
+  std::vector<std::int64_t> place(self->sizes().size(), -1);
+  for (std::size_t i = 0; i < self->sizes().size(); ++i) {
+    if (self->sizes()[i] == Dim(1)) continue;
+    place[i] = static_cast<std::int64_t>(sizes.size());
+    sizes.push_back(self->sizes()[i]);
+  }
+  if (sizes.size() == self->sizes().size()) return kKeep;
+  std::vector<std::int64_t> order;
+  for (const std::int64_t dimension : node.argument(1).integers()) {
+    const std::int64_t kept = place[static_cast<std::size_t>(dimension)];
+    if (kept >= 0) order.push_back(kept);
+  }
+  Value* dense = permute(at.builder, reshape(at.builder, inner, sizes), order);
+  return replace_by(reshape(at.builder, dense, node.result()->sizes()));
+}
+
+Replacement permute_of_permute(RewriteContext& at, const Node& node) {
+  const std::vector<std::int64_t> order = node.argument(1).integers();
+  Value* self = node.input(0);
+  if (is_identity_order(order)) return replace_by(self);
+  Value* inner = under(self, "aten.permute.default");
+  if (inner == nullptr) return kKeep;
+  const std::vector<std::int64_t> first = self->producer()->argument(1).integers();
+  std::vector<std::int64_t> both;
+  for (const std::int64_t dimension : order) {
+    both.push_back(first[static_cast<std::size_t>(dimension)]);
+  }
+  return replace_by(permute(at.builder, inner, both));
+}
+
+Replacement expand_of_expand(RewriteContext& at, const Node& node) {
+  Value* self = node.input(0);
+  const std::vector<Dim>& sizes = node.result()->sizes();
+  if (self->sizes() == sizes) return replace_by(self);
+  Value* inner = under(self, "aten.expand.default");
+  if (inner == nullptr) return kKeep;
+  return replace_by(expand(at.builder, inner, sizes));
+}
+
+Replacement slice_of_slice(RewriteContext& at, const Node& node) {
+  Value* self = node.input(0);
+  const std::int64_t dimension = node.argument("dim").integer();
+  const Dim start = node.argument("start").dim();
+  const Dim end = node.argument("end").dim();
+  const Dim& step = node.argument("step").dim();
+  if (start == Dim(0) && step == Dim(1) && end == self->size(dimension)) return replace_by(self);
+  Value* inner = under(self, "aten.slice.Tensor");
+  if (inner == nullptr) return kKeep;
+  const Node& first = *self->producer();
+  const bool along_same = first.argument("dim").integer() == dimension;
+  if (!along_same || first.argument("step").dim() != Dim(1)) return kKeep;
+  const Dim& offset = first.argument("start").dim();
+  return replace_by(slice(at.builder, inner, dimension, offset + start, offset + end, step));
+}
+
+Replacement select_of_slice(RewriteContext& at, const Node& node) {
+  Value* self = node.input(0);
+  const std::int64_t dimension = node.argument("dim").integer();
+  Value* inner = under(self, "aten.slice.Tensor");
+  if (inner == nullptr) return kKeep;
+  const Node& first = *self->producer();
+  const bool along_same = first.argument("dim").integer() == dimension;
+  if (!along_same || first.argument("step").dim() != Dim(1)) return kKeep;
+  return replace_by(select(at.builder, inner, dimension,
+                           first.argument("start").dim() + node.argument("index").dim()));
+}
+
+Replacement cat_of_cat(RewriteContext& at, const Node& node) {
+  const Argument::Tensors& tensors = node.argument(0).tensors();
+  if (tensors.size() == 1) return replace_by(tensors.front());
+  Argument::Tensors flat;
+  for (Value* value : tensors) {
+    const bool same = value->produced_by("aten.cat.default") && value->use_count() == 1 &&
+                      value->producer()->argument(1) == node.argument(1);
+    if (!same) {
+      flat.push_back(value);
+      continue;
+    }
+    const Argument::Tensors& inner = value->producer()->argument(0).tensors();
+    flat.insert(flat.end(), inner.begin(), inner.end());
+  }
+  return at.become(node, "aten.cat.default", {flat, node.argument(1)});
+}
+
+// A slice of a full, a reshape of a full: a full.
+Replacement view_of_full(RewriteContext& at, const Node& node) {
+  const Value* self = node.input(0);
+  if (!self->produced_by("aten.full.default")) return kKeep;
+  const Node& made = *self->producer();
+  return at.become(node, "aten.full.default", {node.result()->sizes(), made.argument(1)},
+                   {{"dtype", node.result()->dtype()}});
+}
+
+constexpr RewriteRow kRows[] = {
+    {"aten.reshape.default", view_of_full},       {"aten.permute.default", view_of_full},
+    {"aten.slice.Tensor", view_of_full},          {"aten.select.int", view_of_full},
+    {"aten.expand.default", view_of_full},        {"aten.reshape.default", reshape_of_view},
+    {"aten.permute.default", permute_of_permute}, {"aten.permute.default", permute_with_ones},
+    {"aten.expand.default", expand_of_expand},    {"aten.slice.Tensor", slice_of_slice},
+    {"aten.select.int", select_of_slice},         {"aten.cat.default", cat_of_cat},
+};
+
+}  // namespace
+
+std::span<const RewriteRow> view_identities() { return kRows; }
+
+}  // namespace unfuse::passes
