@@ -53,5 +53,7 @@ struct VerifyOptions {
 int inspect(const InspectOptions& options);
 int run(const RunOptions& options);
 int verify(const VerifyOptions& options);
+/// Prints docs/ops.md.
+int list_ops();
 
 }  // namespace unfuse::cli

@@ -149,7 +149,8 @@ int dispatch(int argc, char** argv) {
   VerifyOptions verify_options;
   const CLI::App* inspect_command = add_inspect(app, inspect_options);
   const CLI::App* run_command = add_run(app, run_options);
-  add_verify(app, verify_options);
+  const CLI::App* verify_command = add_verify(app, verify_options);
+  app.add_subcommand("ops", "Lists the ops that are known, and which of them run, in Markdown.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
@@ -163,7 +164,8 @@ int dispatch(int argc, char** argv) {
   }
   if (inspect_command->parsed()) return inspect(inspect_options);
   if (run_command->parsed()) return run(run_options);
-  return verify(verify_options);
+  if (verify_command->parsed()) return verify(verify_options);
+  return list_ops();
 }
 
 }  // namespace

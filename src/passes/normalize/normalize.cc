@@ -23,9 +23,13 @@ RewriteTable make_table() {
 
 }  // namespace
 
-void normalize(Graph& graph) {
+const RewriteTable& normalizations() {
   static const RewriteTable kTable = make_table();
-  rewrite_nodes(graph, kTable);
+  return kTable;
+}
+
+void normalize(Graph& graph) {
+  rewrite_nodes(graph, normalizations());
   eliminate_dead_code(graph);
 }
 

@@ -26,4 +26,7 @@ std::span<const RewriteRow> einsum_rewrites();
 std::span<const RewriteRow> matmul_rewrites();
 std::span<const RewriteRow> linear_rewrites();
 
+/// All of them: the table that normalize() follows.
+const RewriteTable& normalizations();
+
 }  // namespace unfuse::passes
