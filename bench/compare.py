@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "examples"))
-import models  # noqa: E402: it stands in examples/
+import models  # noqa: E402 (it stands in examples/)
 
 
 def encoder(length: int) -> tuple[nn.Module, Tensor]:
@@ -63,9 +63,7 @@ def describe(times: list[float]) -> str:
 def compare(name: str, rounds: int) -> None:
     model, example = CASES[name]()
     compiled = torch.compile(model, backend="unfuse")
-    times = measure(
-        {"eager": lambda: model(example), "unfuse": lambda: compiled(example)}, rounds
-    )
+    times = measure({"eager": lambda: model(example), "unfuse": lambda: compiled(example)}, rounds)
     ratio = statistics.median(times["eager"]) / statistics.median(times["unfuse"])
     print(f"{name}  {list(example.shape)}")
     for contender, measured in times.items():

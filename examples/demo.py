@@ -3,8 +3,8 @@
     ./dev demo
 
 (a) a 6-layer nn.TransformerEncoder, exported so that the file holds six opaque
-    aten._transformer_encoder_layer_fwd nodes, and (b) a ViT-B/16 on nn.MultiheadAttention, go through
-    torch.compile(model, backend="unfuse") and, as .pt2 files, through the C++ command.
+    aten._transformer_encoder_layer_fwd nodes, and (b) a ViT-B/16 on nn.MultiheadAttention, go
+    through torch.compile(model, backend="unfuse") and, as .pt2 files, through the C++ command.
 """
 
 from __future__ import annotations
@@ -19,14 +19,11 @@ import sys
 import time
 from collections.abc import Callable
 
+import models  # beside this file
 import torch
+import unfuse
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-
-import unfuse
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import models  # noqa: E402: it stands beside this file
 
 FUSED_LAYER = "aten._transformer_encoder_layer_fwd.default"
 ROUNDS = 15
@@ -133,7 +130,16 @@ def command_row(
     save_file({report["inputs"][0]["name"]: case.input}, inputs)
     threads = ("--threads", str(torch.get_num_threads()))
     ran = command(
-        binary, "run", path, "--inputs", inputs, "--outputs", outputs, "--repeat", str(ROUNDS), *threads
+        binary,
+        "run",
+        path,
+        "--inputs",
+        inputs,
+        "--outputs",
+        outputs,
+        "--repeat",
+        str(ROUNDS),
+        *threads,
     )
     (result,) = load_file(outputs).values()
     return Row(
@@ -151,7 +157,9 @@ def command_row(
 def print_table(rows: list[list[str]]) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
 
 
 def main() -> None:

@@ -2,10 +2,10 @@
 
     python tests/data/make_models.py [NAME ...]
 
-writes NAME.pt2 (torch.export.save), NAME.inputs.safetensors and NAME.outputs.safetensors beside this
-file, for all models or for those named; NAME.written.safetensors too where the model writes to its
-inputs, with what they hold afterwards. An input or output is stored under the name that the exported
-program gives it. The outputs are what torch computes for the exported graph on the CPU.
+writes NAME.pt2 (torch.export.save), NAME.inputs.safetensors and NAME.outputs.safetensors beside
+this file, for all models or for those named; NAME.written.safetensors too where the model writes to
+its inputs, with what they hold afterwards. An input or output is stored under the name that the
+exported program gives it. The outputs are what torch computes for the exported graph on the CPU.
 The files are in the tree, so that the C++ tests check against torch without having it; run this
 again only to add a model, or when the format is read differently. Weights are random: what is
 tested is arithmetic.
@@ -294,7 +294,11 @@ class TinyBert(nn.Module):
         x = self.norm(x)
         extended = attention_mask[:, None, None, :].to(x.dtype)
         extended = (1.0 - extended) * torch.finfo(x.dtype).min
-        query, key, value = self.heads(self.query(x)), self.heads(self.key(x)), self.heads(self.value(x))
+        query, key, value = (
+            self.heads(self.query(x)),
+            self.heads(self.key(x)),
+            self.heads(self.value(x)),
+        )
         scores = query @ key.transpose(-1, -2) / math.sqrt(EMBED // HEADS) + extended
         context = (torch.softmax(scores, dim=-1) @ value).permute(0, 2, 1, 3).contiguous()
         x = self.attention_norm(self.output(context.view(x.shape)) + x)
@@ -502,7 +506,11 @@ def write(name):
     made = CASES[name]()
     with torch.no_grad():
         program = torch.export.export(
-            made.model, made.args, made.kwargs, strict=made.strict, dynamic_shapes=made.dynamic_shapes
+            made.model,
+            made.args,
+            made.kwargs,
+            strict=made.strict,
+            dynamic_shapes=made.dynamic_shapes,
         )
         if made.core:
             program = program.run_decompositions()

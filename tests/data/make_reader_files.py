@@ -158,9 +158,20 @@ def weights():
             total = x + self.tied.sum() + self.tied_again.sum() + self.transposed.sum()
             total = total + self.expanded.sum() + self.sliced.sum() + self.temporary.sum()
             total = total + self.scalar + self.empty.sum() + torch.tensor([1.0, 2.0, 3.0])
-            total = total + self.of_uint8 + self.of_int8 + self.of_int16 + self.of_int32 + self.of_float16.float()
+            total = (
+                total
+                + self.of_uint8
+                + self.of_int8
+                + self.of_int16
+                + self.of_int32
+                + self.of_float16.float()
+            )
             total = total + self.of_bfloat16.float() + self.of_float64.float() + self.of_bool
-            others = self.of_uint16.to(torch.int32), self.of_float8_e4m3fn.float(), self.of_complex64 + 1
+            others = (
+                self.of_uint16.to(torch.int32),
+                self.of_float8_e4m3fn.float(),
+                self.of_complex64 + 1,
+            )
             return total, *others
 
     return export(Weights(), torch.randn(3))
