@@ -9,7 +9,7 @@ readonly data=$(dirname "$0")/../tests/data
 failed=0
 for model in "$data"/*.pt2; do
   name=$(basename "$model" .pt2)
-  printf '\n\033[1m%s\033[0m\n' "$name"
+  printf '\n%s\n' "$name"
   # Shows what a refusal looks like: an op that only torch has.
   if [ "$name" = left_to_torch ]; then
     "$unfuse" run "$model" --random 2>&1 || true
