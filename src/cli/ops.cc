@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cli/commands.h"
+#include "ops/catalogue.h"
+#include "passes/decompose/decompose.h"
+#include "passes/normalize/rewrites.h"
+#include "targets/cpu/lowering/table.h"
+
+namespace unfuse::cli {
+namespace {
+
+constexpr const char* kHead = R"(# Ops
+
+Printed by `unfuse ops` from the tables that the code goes by. What an op means for the CPU target:
+
+- **runs**: the target has a kernel for it;
+- **opened**: a fused op, decomposed into others before a target sees it;
+- **rewritten**: another spelling of an op that runs, see [dialect.md](dialect.md);
+- **pure**: writes to its argument; functionalization turns it into the op that does not;
+- **known**: its schema is known, nothing more. In Python it runs in torch.
+
+An op that is not listed is imported all the same, and left to torch. That an op runs does not mean that it does
+so for every dtype: a report gives the reason where it does not.
+)";
+
+struct Fates {
+  std::set<std::string_view> runs;
+  std::set<std::string_view> opened;
+
+  Fates() {
+    for (const auto& row : cpu::lowering_rows()) runs.insert(row.op);
+    for (const auto& row : passes::decompositions()) opened.insert(row.op);
+  }
+
+  const char* of(const Op& op) const {
+    if (opened.contains(op.name)) return "opened";
+    if (runs.contains(op.name)) return "runs";
+    if (!passes::normalizations().find(op.name).empty()) return "rewritten";
+    return op.schema.mutates() ? "pure" : "known";
+  }
+};
+
+}  // namespace
+
+int list_ops() {
+  const Fates fates;
+  std::map<std::string, const char*> listed;
+  std::map<std::string, int> counts;
+  for (const Op& op : ops::catalogue()) {
+    const char* fate = fates.of(op);
+    listed.emplace(op.name, fate);
+    ++counts[fate];
+  }
+  fmt::print("{}\n{} ops:", kHead, listed.size());
+  const char* separator = " ";
+  for (const auto& [fate, count] : counts) {
+    fmt::print("{}{} {}", separator, count, fate);
+    separator = ", ";
+  }
+  fmt::print(".\n\n| op | |\n| --- | --- |\n");
+  for (const auto& [name, fate] : listed) fmt::print("| `{}` | {} |\n", name, fate);
+  return kDone;
+}
+
+}  // namespace unfuse::cli
