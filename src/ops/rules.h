@@ -29,7 +29,7 @@ std::vector<Type> gated_type(const Arguments& arguments);        ///< glu (self,
 /// The first argument as it is, for ops that write into it or pass it on.
 std::vector<Type> unchanged_type(const Arguments& arguments);
 
-/// --- Views (rules_views.cc), with exact strides and offsets
+/// --- Views (rules_views.cc; rules_slices.cc what cuts), with exact strides and offsets
 std::vector<Type> view_type(const Arguments& arguments);
 std::vector<Type> view_dtype_type(const Arguments& arguments);
 std::vector<Type> reshape_type(const Arguments& arguments);

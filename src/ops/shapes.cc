@@ -33,9 +33,27 @@ SymbolRanges ranges_above_one(const Dim& left, const Dim& right) {
   return ranges;
 }
 
+bool known_less_equal(const Dim& left, const Dim& right) {
+  std::vector<std::string> names;
+  left.collect_symbols(names);
+  right.collect_symbols(names);
+  SymbolRanges ranges;
+  for (const std::string& name : names) ranges[name] = Range{0, INT64_MAX};
+  return less_equal(left, right, ranges) == Answer::kYes;
+}
+
+/// left is a multiple of right, and not the same.
+bool is_proper_multiple(const Dim& left, const Dim& right) {
+  const std::optional<Dim> quotient = left.exact_quotient(right);
+  return quotient && less_equal(2, *quotient, ranges_above_one(left, right)) == Answer::kYes;
+}
+
 /// -1, 0 or 1 as left is less, equal (or not to be told apart) or greater.
 int compare(const Dim& left, const Dim& right) {
   if (left == right) return 0;
+  // Strides are mostly products of each other, which says more than their difference's range.
+  if (is_proper_multiple(right, left)) return -1;
+  if (is_proper_multiple(left, right)) return 1;
   const SymbolRanges ranges = ranges_above_one(left, right);
   if (less_equal(left, right, ranges) == Answer::kYes) return -1;
   if (less_equal(right, left, ranges) == Answer::kYes) return 1;
@@ -179,6 +197,27 @@ std::int64_t wrap_dimension(std::int64_t dimension, std::int64_t rank) {
   return dimension < 0 ? dimension + limit : dimension;
 }
 
+std::size_t dimension_of(const Argument& argument, const TensorType& type) {
+  return static_cast<std::size_t>(wrap_dimension(argument.integer(), type.rank()));
+}
+
+std::size_t real_dimension_of(const Argument& argument, const TensorType& type) {
+  if (type.rank() == 0) refuse("a 0-d tensor has no dimension to cut");
+  return dimension_of(argument, type);
+}
+
+void erase_dimension(TensorType& type, std::size_t dimension) {
+  const auto at = static_cast<std::ptrdiff_t>(dimension);
+  type.sizes.erase(type.sizes.begin() + at);
+  type.strides.erase(type.strides.begin() + at);
+}
+
+void insert_dimension(TensorType& type, std::size_t dimension, const Dim& size, const Dim& stride) {
+  const auto at = static_cast<std::ptrdiff_t>(dimension);
+  type.sizes.insert(type.sizes.begin() + at, size);
+  type.strides.insert(type.strides.begin() + at, stride);
+}
+
 std::vector<bool> dimension_mask(const std::vector<std::int64_t>& dimensions, std::int64_t rank,
                                  bool empty_is_all) {
   const auto size = static_cast<std::size_t>(rank);
@@ -276,6 +315,16 @@ std::vector<Dim> strides_of_format(MemoryFormat format, const TensorType& type) 
   for (std::size_t i = rank; i-- > 2;) order.push_back(i);
   order.push_back(0);
   return dense_strides(order, type.sizes);
+}
+
+Dim least(const Dim& left, const Dim& right) {
+  if (known_less_equal(left, right)) return left;
+  return known_less_equal(right, left) ? right : Dim::min(left, right);
+}
+
+Dim greatest(const Dim& left, const Dim& right) {
+  if (known_less_equal(left, right)) return right;
+  return known_less_equal(right, left) ? left : Dim::max(left, right);
 }
 
 TensorType contiguous_like(const TensorType& like, DType dtype, std::vector<Dim> sizes) {

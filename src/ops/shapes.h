@@ -24,6 +24,14 @@ const TensorType& tensor_type(const Argument& argument);
 /// Throws Error (kInvalidArgument) when it is out of range.
 std::int64_t wrap_dimension(std::int64_t dimension, std::int64_t rank);
 
+/// The dimension of `type` that an int argument names.
+std::size_t dimension_of(const Argument& argument, const TensorType& type);
+/// The same, but refuses 0-d tensors, which have no dimension to cut.
+std::size_t real_dimension_of(const Argument& argument, const TensorType& type);
+
+void erase_dimension(TensorType& type, std::size_t dimension);
+void insert_dimension(TensorType& type, std::size_t dimension, const Dim& size, const Dim& stride);
+
 /// For each dimension, whether it is in the list; an empty list names all when `empty_is_all`.
 std::vector<bool> dimension_mask(const std::vector<std::int64_t>& dimensions, std::int64_t rank,
                                  bool empty_is_all);
@@ -50,6 +58,11 @@ std::vector<Dim> preserved_strides(const TensorType& type);
 /// Strides for an explicit memory format. Throws Error (kInvalidArgument) for channels_last of a
 /// tensor that is not 4-d.
 std::vector<Dim> strides_of_format(MemoryFormat format, const TensorType& type);
+
+/// The lesser and the greater of two sizes: one of them where that can be told of symbols that are
+/// not negative, else a min or max of both.
+Dim least(const Dim& left, const Dim& right);
+Dim greatest(const Dim& left, const Dim& right);
 
 /// A contiguous tensor on the device of `like`.
 TensorType contiguous_like(const TensorType& like, DType dtype, std::vector<Dim> sizes);
