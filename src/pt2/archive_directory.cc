@@ -86,6 +86,27 @@ class ZipFile {
   unzFile handle_ = nullptr;
 };
 
+// True when the record that ends a zip file stands at the end of this one. minizip is content with
+// one anywhere in the last 64 KB; in a truncated archive that can be one of the sample inputs',
+// which are a zip file inside the archive.
+bool ends_as_zip(const MappedFile& file) {
+  constexpr std::uint64_t kRecord = 22;
+  constexpr std::uint64_t kLongestComment = 65535;
+  if (file.size() < kRecord) return false;
+  std::string tail(std::min(file.size(), kRecord + kLongestComment), '\0');
+  if (file.read_at(file.size() - tail.size(), tail.data(), tail.size()) != tail.size()) {
+    return false;
+  }
+  for (std::size_t start = tail.size() - kRecord + 1; start-- > 0;) {
+    if (tail.compare(start, 4, "PK\x05\x06") != 0) continue;
+    const auto low = static_cast<unsigned char>(tail[start + 20]);
+    const auto high = static_cast<unsigned char>(tail[start + 21]);
+    const std::size_t comment = low + 256U * high;
+    if (start + kRecord + comment == tail.size()) return true;
+  }
+  return false;
+}
+
 [[noreturn]] void fail_to_find_directory(const MappedFile& file) {
   char magic[4] = {};
   const bool zip_start =
@@ -141,6 +162,7 @@ ZipEntry current_entry(const MappedFile& file, unzFile handle) {
 }  // namespace
 
 std::vector<ZipEntry> read_zip_directory(const MappedFile& file) {
+  if (!ends_as_zip(file)) fail_to_find_directory(file);
   const ZipFile zip(file);
   if (zip.handle() == nullptr) fail_to_find_directory(file);
   unz_global_info64 global = {};

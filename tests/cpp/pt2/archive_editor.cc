@@ -83,6 +83,16 @@ std::string file_bytes(const std::string& name) {
   return bytes.str();
 }
 
+std::size_t directory_offset(const std::string& bytes) {
+  // The last record, which has no comment, holds it.
+  std::size_t offset = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - 6 + i]);
+    offset += static_cast<std::size_t>(byte) << (8 * i);
+  }
+  return offset;
+}
+
 ArchiveEditor::ArchiveEditor(const std::string& name) {
   const MappedFile file(data_path(name));
   for (const ZipEntry& entry : read_zip_directory(file)) {
@@ -123,10 +133,17 @@ std::string ArchiveEditor::bytes(std::size_t alignment) const {
   constexpr std::size_t kLocalHeader = 30;
   std::string file;
   std::string directory;
+  std::vector<std::size_t> header_offsets;
   for (const Member& member : members_) {
-    const std::size_t header_offset = file.size();
+    std::size_t header_offset = file.size();
     const std::string extra = padding(header_offset + kLocalHeader + member.name.size(), alignment);
-    file += "PK\x03\x04" + common_header(member, extra.size()) + member.name + extra + member.bytes;
+    if (member.same_data_as >= 0) {
+      header_offset = header_offsets.at(static_cast<std::size_t>(member.same_data_as));
+    } else {
+      file +=
+          "PK\x03\x04" + common_header(member, extra.size()) + member.name + extra + member.bytes;
+    }
+    header_offsets.push_back(header_offset);
     directory += LittleEndian()
                      .text("PK\x01\x02")
                      .u16(20)

@@ -26,6 +26,9 @@ class TemporaryFile {
 std::string file_bytes(const std::string& name);
 std::string data_path(const std::string& name);
 
+/// Where the directory of a zip file begins.
+std::size_t directory_offset(const std::string& bytes);
+
 class ArchiveEditor {
  public:
   struct Member {
@@ -33,6 +36,8 @@ class ArchiveEditor {
     std::string bytes;
     std::uint16_t method = 0;
     std::uint16_t flags = 0;
+    /// The directory gives it the data of this other member, by index, instead of its own.
+    int same_data_as = -1;
   };
 
   /// Of a file under tests/data.
