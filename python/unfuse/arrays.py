@@ -15,8 +15,13 @@ from .errors import Error
 Description = tuple[int, str, list[int], list[int], Any]
 
 
+def loaded_torch() -> Any:
+    """PyTorch when the process has it, else None: unfuse never needs it here."""
+    return sys.modules.get("torch")
+
+
 def is_torch(value: Any) -> bool:
-    torch = sys.modules.get("torch")
+    torch = loaded_torch()
     return torch is not None and isinstance(value, torch.Tensor)
 
 
@@ -63,14 +68,14 @@ def _describe_numpy(array: np.ndarray, name: str) -> Description:
 def wants_torch(leaves: Sequence[Any]) -> bool:
     """Whether results are torch tensors: as the arguments are; without any, when torch is there."""
     kinds = [is_torch(leaf) for leaf in leaves if is_tensor(leaf)]
-    return any(kinds) if kinds else "torch" in sys.modules
+    return any(kinds) if kinds else loaded_torch() is not None
 
 
 def result(tensor: Any, as_torch: bool) -> Any:
     """A result of the native library as a torch tensor or a NumPy array that shares its memory."""
     if as_torch:
-        return sys.modules["torch"].from_dlpack(tensor.dlpack(False))
-    array = np.from_dlpack(tensor.dlpack(True))
+        return loaded_torch().from_dlpack(tensor.dlpack())
+    array = tensor.numpy()
     return array.view(_bfloat16()) if tensor.dtype == "bfloat16" else array
 
 

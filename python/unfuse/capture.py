@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import TracingContext, detect_fake_mode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.traceback import preserve_node_meta
@@ -27,7 +28,8 @@ def trace_to_aten(
         # the metadata of the node that performs it.
         return fx.Interpreter(module).run(*arguments)
 
-    with preserve_node_meta(), fake_mode:
+    # Kernels in C++ refuse symbolic sizes; torch's Python ones stand in for them.
+    with preserve_node_meta(), fake_mode, enable_python_dispatcher():
         traced = make_fx(run, decomposition_table={}, _allow_non_fake_inputs=True)(*fakes)
     return traced, fakes
 

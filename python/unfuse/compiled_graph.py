@@ -39,11 +39,13 @@ def compile_graph(
 
 
 def _graph_report(native: Any, imported: ImportedGraph) -> Report:
-    reasons = {call.name: call.reason for call in imported.calls.values()}
-    left = [
-        LeftOp(op.op, op.count, reasons.get(op.op, op.reason), op.module_path, op.source)
-        for op in native.left_to_torch
-    ]
+    calls = {call.name: call for call in imported.calls.values()}
+    left = []
+    for entry in native.left_to_torch:
+        op = LeftOp(entry.op, entry.count, entry.reason, entry.module_path, entry.source)
+        if (call := calls.get(entry.op)) is not None:
+            op.op, op.reason = call.op, call.reason
+        left.append(op)
     return Report(0, 0, native.partitions, dict(native.opened), left, list(native.notes))
 
 

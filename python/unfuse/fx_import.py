@@ -23,6 +23,9 @@ from . import fx_arguments, origin, symbolic
 from .fx_arguments import NotExpressible
 
 
+_CALL = "call "
+
+
 @dataclass
 class GraphInput:
     """What the caller knows of a placeholder."""
@@ -35,13 +38,18 @@ class GraphInput:
 class PythonCall:
     """An opaque node's meaning: a function, and its arguments with holes for operands."""
 
-    name: str  #: the opaque op's
+    name: str  #: the opaque node's op
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     operands: list[fx.Node]
     constants: dict[fx.Node, Any]
     reason: str
+
+    @property
+    def op(self) -> str:
+        """What the user knows it by."""
+        return self.name.removeprefix(_CALL)
 
     def __call__(self, *operands: Any) -> Any:
         values = {**self.constants, **dict(zip(self.operands, operands))}
@@ -202,7 +210,8 @@ class _Importer:
                 raise AssertionError("a tuple reaches a call only through getitem")
             else:
                 constants[operand] = value
-        name = str(node.target) if hasattr(node.target, "namespace") else node.name
+        # No op's own name: the arguments are not that op's, and passes go by names.
+        name = _CALL + (str(node.target) if hasattr(node.target, "namespace") else node.name)
         self.imported.calls[self.import_index] = PythonCall(
             name, node.target, node.args, node.kwargs, list(operands), constants, reason
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,8 @@ def load(
         raise Error(
             f"fully_masked_rows cannot be {fully_masked_rows!r}", hint="it is 'op' or 'zero'"
         )
-    if threads == 0 and "torch" in sys.modules:
-        threads = sys.modules["torch"].get_num_threads()
+    if threads == 0 and (torch := arrays.loaded_torch()) is not None:
+        threads = torch.get_num_threads()
     return Program(_unfuse.Program.load(os.fspath(path), fully_masked_rows, threads))
 
 

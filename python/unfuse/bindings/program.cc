@@ -66,7 +66,8 @@ void register_program(nb::module_& module) {
   nb::class_<Tensor>(module, "Tensor", "A result, whose memory can be shared.")
       .def_prop_ro("dtype",
                    [](const Tensor& tensor) { return std::string(dtype_name(tensor.dtype())); })
-      .def("dlpack", &to_dlpack, "brain_as_integer"_a);
+      .def("dlpack", &to_dlpack)
+      .def("numpy", &to_numpy);
   nb::class_<ProgramHandle>(module, "Program", "An exported program, compiled.")
       .def_static("load", &load, "path"_a, "fully_masked_rows"_a, "threads"_a)
       .def_prop_ro("in_spec",

@@ -41,6 +41,16 @@ nb::dlpack::dtype dlpack_dtype(DType dtype, bool brain_as_integer) {
   return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(dtype_size(dtype) * 8), 1};
 }
 
+template <typename Array>
+nb::object share(const Tensor& tensor, bool brain_as_integer) {
+  auto owned = std::make_unique<Tensor>(tensor);
+  nb::capsule owner(owned.get(), [](void* held) noexcept { delete static_cast<Tensor*>(held); });
+  const Tensor* kept = owned.release();
+  const std::vector<std::size_t> sizes(kept->sizes().begin(), kept->sizes().end());
+  return nb::cast(Array(kept->data(), sizes.size(), sizes.data(), owner, kept->strides().data(),
+                        dlpack_dtype(kept->dtype(), brain_as_integer)));
+}
+
 }  // namespace
 
 Tensor to_tensor(nb::handle description) {
@@ -54,14 +64,8 @@ Tensor to_tensor(nb::handle description) {
                       nb::cast<std::vector<std::int64_t>>(parts[3]), keep_alive(parts[4]));
 }
 
-nb::object to_dlpack(const Tensor& tensor, bool brain_as_integer) {
-  auto owned = std::make_unique<Tensor>(tensor);
-  nb::capsule owner(owned.get(), [](void* held) noexcept { delete static_cast<Tensor*>(held); });
-  const Tensor* kept = owned.release();
-  const std::vector<std::size_t> sizes(kept->sizes().begin(), kept->sizes().end());
-  return nb::cast(nb::ndarray<>(kept->data(), sizes.size(), sizes.data(), owner,
-                                kept->strides().data(),
-                                dlpack_dtype(kept->dtype(), brain_as_integer)));
-}
+nb::object to_dlpack(const Tensor& tensor) { return share<nb::ndarray<>>(tensor, false); }
+
+nb::object to_numpy(const Tensor& tensor) { return share<nb::ndarray<nb::numpy>>(tensor, true); }
 
 }  // namespace unfuse::python

@@ -11,8 +11,11 @@ namespace unfuse::python {
 /// object or None, keeps alive.
 Tensor to_tensor(nanobind::handle description);
 
-/// An object with __dlpack__ that shares the tensor's memory. 16-bit brain floats keep their
-/// dtype when `brain_as_integer` is false, else they are uint16 (NumPy has no such dtype).
-nanobind::object to_dlpack(const Tensor& tensor, bool brain_as_integer);
+/// A DLPack capsule that shares the tensor's memory.
+nanobind::object to_dlpack(const Tensor& tensor);
+
+/// A NumPy array that shares the tensor's memory. NumPy has no bfloat16: such a tensor comes as
+/// uint16, bit by bit.
+nanobind::object to_numpy(const Tensor& tensor);
 
 }  // namespace unfuse::python
