@@ -132,13 +132,16 @@ bool keeps_last_two(const Node& view) {
   return from->tensor().numel() == from->size(-1) * from->size(-2);
 }
 
-// What a tensor is made of by views that leave the last two dimensions alone.
+// What a tensor of zeros and ones is made of, by conversions and by views that leave the last two
+// dimensions alone.
 const Node* behind_views(const Value* value) {
-  while (value->produced_by("aten.expand.default") || value->produced_by("aten.reshape.default")) {
-    if (!keeps_last_two(*value->producer())) return nullptr;
-    value = value->producer()->input(0);
+  while (const Node* node = value->producer()) {
+    const bool view = node->is("aten.expand.default") || node->is("aten.reshape.default");
+    if (view && !keeps_last_two(*node)) return nullptr;
+    if (!view && !copies_elements(node->op().name)) return node;
+    value = node->input(0);
   }
-  return value->producer();
+  return nullptr;
 }
 
 bool is_triangle_of_ones(const Node* node, std::string_view op, double diagonal) {
