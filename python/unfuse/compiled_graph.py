@@ -10,6 +10,7 @@ from torch import fx
 
 from unfuse import _unfuse
 
+from . import arrays
 from .errors import Error
 from .fx_import import GraphInput, ImportedGraph, import_graph
 from .left_to_torch import TorchStep
@@ -64,12 +65,12 @@ class CompiledGraph:
         self._inputs: list[tuple[int, int]] = []
         #: (symbol, placeholder)
         self._symbols: list[tuple[str, int]] = []
-        #: Constants of the traced module, by slot.
+        #: Constants of the traced module and of the passes, by slot.
         self._constants: list[tuple[int, Any]] = []
         self._read_inputs(compiled.inputs, imported)
         self._steps: list[Step] = [_step(piece, imported) for piece in compiled.pieces]
         self._outputs = [output for output in compiled.outputs if output[0] == "user"]
-        targets = {target: index for index, target in enumerate(t for _, t, _ in compiled.inputs)}
+        targets = {target: index for index, target in enumerate(t for _, t, *_ in compiled.inputs)}
         #: (slot of the input, slot of what it becomes)
         self._mutations = [
             (targets[target], slot)
@@ -79,11 +80,13 @@ class CompiledGraph:
         self._dead = self._last_uses(compiled.pieces)
 
     def _read_inputs(self, inputs: list[Any], imported: ImportedGraph) -> None:
-        for slot, (name, _, dim) in enumerate(inputs):
+        for slot, (name, _, dim, data) in enumerate(inputs):
             placeholder = imported.placeholders.get(name)
             if placeholder is None:
                 if name in imported.constants:
                     self._constants.append((slot, imported.constants[name]))
+                elif data is not None:
+                    self._constants.append((slot, arrays.result(data, as_torch=True)))
                 continue
             self._inputs.append((slot, placeholder))
             if dim is not None and str(dim) in dim.symbols():

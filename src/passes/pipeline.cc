@@ -27,7 +27,8 @@ void check(const Graph& graph, const char* after_pass) {
 // Functionalize first: only then is a view a function like any other, and may be rewritten without
 // a thought for what is written through it. Decompositions are written as PyTorch code is, so what
 // they build is brought into the dialect too. Attention that AOTAutograd spelled out is recognised
-// last, in its simplest form.
+// before a causal mask is folded into numbers, and again at the end, where it has its simplest
+// form.
 void run_pipeline(Graph& graph, const CompileOptions& options, Report& report) {
   check(graph, "import");
   functionalize(graph);
@@ -38,6 +39,10 @@ void run_pipeline(Graph& graph, const CompileOptions& options, Report& report) {
   check(graph, "decompose");
   normalize(graph);
   check(graph, "normalize");
+  simplify(graph);
+  check(graph, "simplify");
+  recognize_attention(graph, AttentionSpelling::kSafeSoftmax, options);
+  check(graph, "recognize_attention");
   fold_constants(graph);
   check(graph, "fold_constants");
   simplify(graph);

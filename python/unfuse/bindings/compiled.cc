@@ -12,7 +12,6 @@
 #include "bindings.h"
 #include "executable.h"
 #include "graph.h"
-#include "ir/builder.h"
 #include "ir/print.h"
 #include "passes/decompose/attention_to_aten.h"
 #include "passes/pipeline.h"
@@ -34,18 +33,17 @@ struct Compiled {
   std::vector<std::shared_ptr<const cpu::Executable>> executables;
 };
 
-/// What torch has to run must be an op that torch knows.
-void write_back_refused_attention(Graph& graph, const Target& target) {
-  for (Node* node : graph.nodes()) {
-    if (!node->is("unfuse.attention") || !target.refusal(*node)) continue;
-    Builder builder(graph, node);
-    builder.set_origin(node->origin());
-    graph.replace_all_uses(node->result(), passes::attention_to_aten(builder, *node));
-    graph.erase(node);
+/// Takes nothing, so that torch runs every node.
+class TorchTarget final : public Target {
+ public:
+  std::string name() const override { return "torch"; }
+  std::optional<std::string> refusal(const Node&) const override {
+    return "every op is left to torch";
   }
-}
+};
 
-std::shared_ptr<Compiled> compile(GraphImporter& importer, const std::string& fully_masked_rows) {
+std::shared_ptr<Compiled> compile_for(const Target& target, GraphImporter& importer,
+                                      const std::string& fully_masked_rows) {
   CompileOptions options;
   options.fully_masked_rows =
       fully_masked_rows == "zero" ? FullyMaskedRows::kZero : FullyMaskedRows::kOp;
@@ -53,14 +51,25 @@ std::shared_ptr<Compiled> compile(GraphImporter& importer, const std::string& fu
   compiled->graph = importer.take();
   nb::gil_scoped_release unlocked;
   passes::run_pipeline(compiled->graph, options, compiled->report);
-  const cpu::CpuTarget target;
-  write_back_refused_attention(compiled->graph, target);
+  // What torch has to run must be an op that torch knows.
+  passes::write_back_attention(compiled->graph, [&target](const Node& attention) {
+    return target.refusal(attention).has_value();
+  });
   compiled->partitioned = partition(compiled->graph, target, compiled->report);
   for (Piece& piece : compiled->partitioned.pieces) {
     compiled->executables.push_back(
         piece.on_target ? cpu::Executable::compile(std::move(piece.graph), options) : nullptr);
   }
   return compiled;
+}
+
+std::shared_ptr<Compiled> compile(GraphImporter& importer, const std::string& fully_masked_rows) {
+  return compile_for(cpu::CpuTarget(), importer, fully_masked_rows);
+}
+
+std::shared_ptr<Compiled> open_for_torch(GraphImporter& importer,
+                                         const std::string& fully_masked_rows) {
+  return compile_for(TorchTarget(), importer, fully_masked_rows);
 }
 
 /// A step of the program as Python sees it.
@@ -112,6 +121,8 @@ nb::list result_symbols(const PieceView& view) {
   return result;
 }
 
+/// (name, target, size of a symbolic int or None, elements or None): constants that passes made come
+/// with their elements.
 nb::list graph_inputs(const Compiled& compiled) {
   nb::list result;
   for (const GraphInput& input : compiled.graph.inputs()) {
@@ -119,7 +130,8 @@ nb::list graph_inputs(const Compiled& compiled) {
         input.value == nullptr ? nullptr : std::get_if<IntType>(&input.value->type());
     result.append(
         nb::make_tuple(input.value == nullptr ? nb::none() : nb::cast(input.value->name()),
-                       input.target, integer == nullptr ? nb::none() : nb::cast(integer->value)));
+                       input.target, integer == nullptr ? nb::none() : nb::cast(integer->value),
+                       input.data.defined() ? nb::cast(input.data) : nb::none()));
   }
   return result;
 }
@@ -188,6 +200,8 @@ void register_compiled(nb::module_& module) {
       .def("__str__", [](const Compiled& compiled) { return print(compiled.graph); });
   module.def("compile", &compile, "graph"_a, "fully_masked_rows"_a,
              "Runs the passes, cuts the graph into pieces, compiles those that the CPU takes.");
+  module.def("open_for_torch", &open_for_torch, "graph"_a, "fully_masked_rows"_a,
+             "Runs the passes and leaves every node to torch: decompositions alone, for tests.");
 }
 
 }  // namespace unfuse::python
