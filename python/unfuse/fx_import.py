@@ -22,7 +22,6 @@ from unfuse._unfuse import Dim, Graph, NodeDescription, Value, knows_op
 from . import fx_arguments, origin, symbolic
 from .fx_arguments import NotExpressible
 
-
 _CALL = "call "
 
 

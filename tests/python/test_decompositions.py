@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
-
 from unfuse import _unfuse
 from unfuse.compiled_graph import CompiledGraph
 from unfuse.errors import Error
@@ -19,8 +18,13 @@ from unfuse.fx_import import GraphInput, import_graph
 aten = torch.ops.aten
 INF = math.inf
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
-FUSED = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd", "attention",
-         "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_attention_math"}
+FUSED = {
+    "_native_multi_head_attention",
+    "_transformer_encoder_layer_fwd",
+    "attention",
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_attention_math",
+}
 
 
 class Opened:
@@ -34,8 +38,9 @@ class Opened:
         imported = import_graph(module, [GraphInput("user", node.name) for node in placeholders])
         compiled = _unfuse.open_for_torch(imported.graph, rows)
         self.ops = [piece.op for piece in compiled.pieces]
-        self.arguments = [{name: value for name, _, value in piece.arguments}
-                          for piece in compiled.pieces]
+        self.arguments = [
+            {name: value for name, _, value in piece.arguments} for piece in compiled.pieces
+        ]
         self.opened = dict(compiled.report.opened)
         self.notes = list(compiled.report.notes)
         self._run = CompiledGraph(compiled, imported)
@@ -114,7 +119,8 @@ def bool_mask(*sizes):
 def mask_of(kind, batch, length, heads):
     name, _, look = kind.partition(" ")
     sizes = {"source": (length, length), "padding": (batch, length)}.get(
-        name, (batch, heads, length, length))
+        name, (batch, heads, length, length)
+    )
     masked = bool_mask(*sizes)
     mask_type = {"source": 0, "padding": 1, "full": 2, "untyped": None}[name]
     if look == "float":
@@ -124,8 +130,18 @@ def mask_of(kind, batch, length, heads):
     return masked, mask_type
 
 
-MASKS = ["none", "source", "padding", "full", "untyped", "source float", "padding float",
-         "full float", "padding biased", "full biased"]
+MASKS = [
+    "none",
+    "source",
+    "padding",
+    "full",
+    "untyped",
+    "source float",
+    "padding float",
+    "full float",
+    "padding biased",
+    "full biased",
+]
 
 
 def masks(kind, batch, length, heads):
@@ -140,13 +156,30 @@ def masks(kind, batch, length, heads):
 
 
 def attention_weights(embed, dtype):
-    return [random(*sizes, seed=seed).mul(0.4).to(dtype) for seed, sizes in enumerate(
-        [(3 * embed, embed), (3 * embed,), (embed, embed), (embed,)], 10)]
+    return [
+        random(*sizes, seed=seed).mul(0.4).to(dtype)
+        for seed, sizes in enumerate(
+            [(3 * embed, embed), (3 * embed,), (embed, embed), (embed,)], 10
+        )
+    ]
 
 
-def check_attention(kind, *, batch=2, length=5, embed=12, heads=2, dtype=torch.float32,
-                    inputs="self", need_weights=False, average=True, rows="op", tracing="fake",
-                    mask=None, mask_type=None):
+def check_attention(
+    kind,
+    *,
+    batch=2,
+    length=5,
+    embed=12,
+    heads=2,
+    dtype=torch.float32,
+    inputs="self",
+    need_weights=False,
+    average=True,
+    rows="op",
+    tracing="fake",
+    mask=None,
+    mask_type=None,
+):
     if mask is None:
         mask, mask_type = masks(kind, batch, length, heads)
     x, y, z = (random(batch, length, embed, dtype=dtype, seed=seed) for seed in range(3))
@@ -155,11 +188,21 @@ def check_attention(kind, *, batch=2, length=5, embed=12, heads=2, dtype=torch.f
 
     def call(*arguments):
         q, k, v = {1: lambda q: (q, q, q), 2: lambda q, k: (q, k, k), 3: lambda *a: a}[
-            len(tensors)](*arguments[:len(tensors)])
-        given = arguments[len(tensors) + 4:]
+            len(tensors)
+        ](*arguments[: len(tensors)])
+        given = arguments[len(tensors) + 4 :]
         return aten._native_multi_head_attention(
-            q, k, v, embed, heads, *arguments[len(tensors):len(tensors) + 4],
-            given[0] if given else None, need_weights, average, mask_type)
+            q,
+            k,
+            v,
+            embed,
+            heads,
+            *arguments[len(tensors) : len(tensors) + 4],
+            given[0] if given else None,
+            need_weights,
+            average,
+            mask_type,
+        )
 
     opened = check(call, *tensors, *weights, *mask, rows=rows, tracing=tracing)
     assert opened.opened == {"aten._native_multi_head_attention.default": 1}
@@ -167,8 +210,11 @@ def check_attention(kind, *, batch=2, length=5, embed=12, heads=2, dtype=torch.f
     return opened
 
 
-WEIGHTS = {"no weights": {}, "averaged": {"need_weights": True},
-           "each head": {"need_weights": True, "average": False}}
+WEIGHTS = {
+    "no weights": {},
+    "averaged": {"need_weights": True},
+    "each head": {"need_weights": True, "average": False},
+}
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -210,8 +256,17 @@ def test_attention_gives_zeros_for_a_fully_masked_row_on_demand(weights):
 
     def call(x, mask, *parts):
         return aten._native_multi_head_attention(
-            x, x, x, 12, 2, *parts, mask, options.get("need_weights", False),
-            options.get("average", True), 1)
+            x,
+            x,
+            x,
+            12,
+            2,
+            *parts,
+            mask,
+            options.get("need_weights", False),
+            options.get("average", True),
+            1,
+        )
 
     opened = Opened(call, x, HIDDEN_ROWS, *parts, rows="zero")
     out, weights = opened(x, HIDDEN_ROWS, *parts)
@@ -238,29 +293,63 @@ def test_attention_of_symbolic_sizes(kind, weights):
 def test_attention_with_a_rectangular_projection_and_one_bias_for_all():
     x, parts = random(2, 5, 12), attention_weights(12, torch.float32)
     parts[2], parts[3] = random(7, 12), random(1)
-    check(lambda x, *parts: aten._native_multi_head_attention(x, x, x, 12, 2, *parts, None, False)[0],
-          x, *parts)
+    check(
+        lambda x, *parts: aten._native_multi_head_attention(x, x, x, 12, 2, *parts, None, False)[0],
+        x,
+        *parts,
+    )
 
 
 # --- aten._transformer_encoder_layer_fwd
 
 
 def layer_weights(embed, forward, dtype):
-    sizes = [(3 * embed, embed), (3 * embed,), (embed, embed), (embed,), *[(embed,)] * 4,
-             (forward, embed), (forward,), (embed, forward), (embed,)]
+    sizes = [
+        (3 * embed, embed),
+        (3 * embed,),
+        (embed, embed),
+        (embed,),
+        *[(embed,)] * 4,
+        (forward, embed),
+        (forward,),
+        (embed, forward),
+        (embed,),
+    ]
     return [random(*size, seed=seed).mul(0.4).to(dtype) for seed, size in enumerate(sizes, 20)]
 
 
-def check_layer(kind, *, batch=2, length=5, embed=12, heads=2, gelu=False, norm_first=False,
-                dtype=torch.float32, tracing="fake", mask=None, mask_type=None, eps=1e-5):
+def check_layer(
+    kind,
+    *,
+    batch=2,
+    length=5,
+    embed=12,
+    heads=2,
+    gelu=False,
+    norm_first=False,
+    dtype=torch.float32,
+    tracing="fake",
+    mask=None,
+    mask_type=None,
+    eps=1e-5,
+):
     if mask is None:
         mask, mask_type = masks(kind, batch, length, heads)
 
     def call(x, *arguments):
         w = arguments[:12]
         return aten._transformer_encoder_layer_fwd(
-            x, embed, heads, *w[:4], gelu, norm_first, eps, *w[4:],
-            arguments[12] if mask else None, mask_type)
+            x,
+            embed,
+            heads,
+            *w[:4],
+            gelu,
+            norm_first,
+            eps,
+            *w[4:],
+            arguments[12] if mask else None,
+            mask_type,
+        )
 
     x = random(batch, length, embed, dtype=dtype)
     opened = check(call, x, *layer_weights(embed, 20, dtype), *mask, tracing=tracing)
@@ -299,9 +388,13 @@ def test_layer_of_symbolic_sizes(kind, norm_first):
 def test_layer_in_bfloat16_with_float_norms():
     weights = layer_weights(12, 20, torch.bfloat16)
     weights[4:8] = [w.float() for w in weights[4:8]]
-    check(lambda x, *w: aten._transformer_encoder_layer_fwd(
-        x, 12, 2, *w[:4], True, False, 1e-5, *w[4:]),
-        random(2, 5, 12, dtype=torch.bfloat16), *weights)
+    check(
+        lambda x, *w: aten._transformer_encoder_layer_fwd(
+            x, 12, 2, *w[:4], True, False, 1e-5, *w[4:]
+        ),
+        random(2, 5, 12, dtype=torch.bfloat16),
+        *weights,
+    )
 
 
 # --- Masks as modules make them: a bool mask becomes a float one before the op sees it.
@@ -323,7 +416,8 @@ def test_the_masks_that_modules_merge_come_apart_again(source):
         merged = causal.view(1, 1, 5, 5).expand(2, 2, -1, -1)
         merged = merged + canonical(padding).view(2, 1, 1, 5).expand(-1, 2, -1, -1)
         return aten._transformer_encoder_layer_fwd(
-            x, 12, 2, *w[:4], False, False, 1e-5, *w[4:], merged, 2)
+            x, 12, 2, *w[:4], False, False, 1e-5, *w[4:], merged, 2
+        )
 
     padding = torch.tensor([[False, False, False, True, True], [False] * 5])
     opened = check(call, x, padding, *weights)
@@ -334,12 +428,22 @@ def test_the_masks_that_modules_merge_come_apart_again(source):
 # --- Scaled dot-product attention
 
 
-def qkv(batch=(2,), heads=4, kv_heads=None, queries=3, keys=5, size=8, value_size=None,
-        dtype=torch.float32):
+def qkv(
+    batch=(2,),
+    heads=4,
+    kv_heads=None,
+    queries=3,
+    keys=5,
+    size=8,
+    value_size=None,
+    dtype=torch.float32,
+):
     kv_heads = kv_heads or heads
-    return [random(*batch, heads, queries, size, dtype=dtype, seed=1),
-            random(*batch, kv_heads, keys, size, dtype=dtype, seed=2),
-            random(*batch, kv_heads, keys, value_size or size, dtype=dtype, seed=3)]
+    return [
+        random(*batch, heads, queries, size, dtype=dtype, seed=1),
+        random(*batch, kv_heads, keys, size, dtype=dtype, seed=2),
+        random(*batch, kv_heads, keys, value_size or size, dtype=dtype, seed=3),
+    ]
 
 
 def attended(*sizes):
@@ -362,42 +466,56 @@ SDPA_MASKS = {
 
 
 def sdpa(q, k, v, mask=None, *, is_causal=False, scale=None, enable_gqa=False):
-    return aten.scaled_dot_product_attention(q, k, v, mask, 0.0, is_causal, scale=scale,
-                                             enable_gqa=enable_gqa)
+    return aten.scaled_dot_product_attention(
+        q, k, v, mask, 0.0, is_causal, scale=scale, enable_gqa=enable_gqa
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 # A mask of three dimensions is for the math path, which refuses it together with is_causal.
-@pytest.mark.parametrize("kind, is_causal", [
-    (kind, causal) for kind in SDPA_MASKS for causal in (False, True)
-    if not (causal and kind == "float heads")])
+@pytest.mark.parametrize(
+    "kind, is_causal",
+    [
+        (kind, causal)
+        for kind in SDPA_MASKS
+        for causal in (False, True)
+        if not (causal and kind == "float heads")
+    ],
+)
 @pytest.mark.parametrize("scale", [None, 0.3])
 def test_sdpa(kind, is_causal, scale, dtype):
-    check(lambda *t: sdpa(*t, is_causal=is_causal, scale=scale), *qkv(dtype=dtype),
-          *SDPA_MASKS[kind]())
+    check(
+        lambda *t: sdpa(*t, is_causal=is_causal, scale=scale),
+        *qkv(dtype=dtype),
+        *SDPA_MASKS[kind](),
+    )
 
 
-@pytest.mark.parametrize("tensors, options", [
-    (qkv(heads=6, kv_heads=2), {"enable_gqa": True}),
-    (qkv(heads=6, kv_heads=1), {"enable_gqa": True}),
-    (qkv(heads=6, kv_heads=1), {}),
-    ([*qkv(heads=6, kv_heads=2)[:2], qkv(heads=6, kv_heads=3)[2]], {"enable_gqa": True}),
-    (qkv(batch=()), {"is_causal": True}),
-    (qkv(batch=(), heads=6, kv_heads=2), {"enable_gqa": True}),
-    (qkv(batch=(2, 3)), {}),
-    (qkv(batch=(2, 1), heads=6, kv_heads=2), {"enable_gqa": True, "is_causal": True}),
-    ([t[0, 0] for t in qkv()], {"is_causal": True}),
-    ([qkv()[0], *[t[:1] for t in qkv()[1:]]], {}),
-    ([qkv()[0][:, :1], *qkv()[1:]], {}),
-    ([qkv()[0], *[t[0] for t in qkv()[1:]]], {}),
-    (qkv(value_size=6), {}),
-    (qkv(queries=6, keys=2), {"is_causal": True}),
-    (qkv(queries=1, keys=1), {"is_causal": True}),
-    (qkv(keys=0), {}),
-    (qkv(queries=0), {}),
-    (qkv(), {"scale": 0.0}),
-    (qkv(), {"scale": -0.5}),
-], ids=lambda x: str(x) if isinstance(x, dict) else "x".join(str(list(t.shape)) for t in x))
+@pytest.mark.parametrize(
+    "tensors, options",
+    [
+        (qkv(heads=6, kv_heads=2), {"enable_gqa": True}),
+        (qkv(heads=6, kv_heads=1), {"enable_gqa": True}),
+        (qkv(heads=6, kv_heads=1), {}),
+        ([*qkv(heads=6, kv_heads=2)[:2], qkv(heads=6, kv_heads=3)[2]], {"enable_gqa": True}),
+        (qkv(batch=()), {"is_causal": True}),
+        (qkv(batch=(), heads=6, kv_heads=2), {"enable_gqa": True}),
+        (qkv(batch=(2, 3)), {}),
+        (qkv(batch=(2, 1), heads=6, kv_heads=2), {"enable_gqa": True, "is_causal": True}),
+        ([t[0, 0] for t in qkv()], {"is_causal": True}),
+        ([qkv()[0], *[t[:1] for t in qkv()[1:]]], {}),
+        ([qkv()[0][:, :1], *qkv()[1:]], {}),
+        ([qkv()[0], *[t[0] for t in qkv()[1:]]], {}),
+        (qkv(value_size=6), {}),
+        (qkv(queries=6, keys=2), {"is_causal": True}),
+        (qkv(queries=1, keys=1), {"is_causal": True}),
+        (qkv(keys=0), {}),
+        (qkv(queries=0), {}),
+        (qkv(), {"scale": 0.0}),
+        (qkv(), {"scale": -0.5}),
+    ],
+    ids=lambda x: str(x) if isinstance(x, dict) else "x".join(str(list(t.shape)) for t in x),
+)
 def test_sdpa_of_other_shapes(tensors, options):
     check(lambda *t: sdpa(*t, **options), *tensors)
 
@@ -405,8 +523,7 @@ def test_sdpa_of_other_shapes(tensors, options):
 @pytest.mark.parametrize("kind", ["none", "bool padding", "float -inf"])
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_sdpa_of_symbolic_sizes(kind, is_causal):
-    check(lambda *t: sdpa(*t, is_causal=is_causal), *qkv(), *SDPA_MASKS[kind](),
-               tracing="symbolic")
+    check(lambda *t: sdpa(*t, is_causal=is_causal), *qkv(), *SDPA_MASKS[kind](), tracing="symbolic")
 
 
 def test_sdpa_with_dropout_stays_and_is_noted():
@@ -416,8 +533,9 @@ def test_sdpa_with_dropout_stays_and_is_noted():
 
 
 def flash(q, k, v, mask=None, *, is_causal=False, scale=None):
-    return aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, is_causal,
-                                                            attn_mask=mask, scale=scale)
+    return aten._scaled_dot_product_flash_attention_for_cpu(
+        q, k, v, 0.0, is_causal, attn_mask=mask, scale=scale
+    )
 
 
 @pytest.mark.parametrize("kind", ["none", "float", "float -inf"])
@@ -434,8 +552,9 @@ def test_flash_attention_for_cpu(kind, is_causal, kv_heads, used, dtype):
 
 
 def math_attention(q, k, v, mask=None, *, is_causal=False, scale=None, enable_gqa=False):
-    return aten._scaled_dot_product_attention_math(q, k, v, mask, 0.0, is_causal, scale=scale,
-                                                   enable_gqa=enable_gqa)
+    return aten._scaled_dot_product_attention_math(
+        q, k, v, mask, 0.0, is_causal, scale=scale, enable_gqa=enable_gqa
+    )
 
 
 @pytest.mark.parametrize("kind", SDPA_MASKS)
@@ -452,8 +571,9 @@ def test_attention_math(kind, used, dtype):
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("kv_heads", [4, 2, 1])
 def test_attention_math_causal_and_grouped(is_causal, kv_heads):
-    check(lambda *t: math_attention(*t, is_causal=is_causal, enable_gqa=True),
-          *qkv(kv_heads=kv_heads))
+    check(
+        lambda *t: math_attention(*t, is_causal=is_causal, enable_gqa=True), *qkv(kv_heads=kv_heads)
+    )
 
 
 # --- The math expansion, as autograd tracing leaves it where no fused kernel applies
@@ -467,9 +587,17 @@ def spelled(function, *tensors, tracing="fake"):
     return module
 
 
-@pytest.mark.parametrize("tensors", [
-    [t[0] for t in qkv()], [t[0, 0] for t in qkv()], qkv(batch=(2, 3)), qkv(value_size=6),
-    [qkv()[0], *[t[:1] for t in qkv()[1:]]]], ids=lambda x: "x".join(str(list(t.shape)) for t in x))
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        [t[0] for t in qkv()],
+        [t[0, 0] for t in qkv()],
+        qkv(batch=(2, 3)),
+        qkv(value_size=6),
+        [qkv()[0], *[t[:1] for t in qkv()[1:]]],
+    ],
+    ids=lambda x: "x".join(str(list(t.shape)) for t in x),
+)
 @pytest.mark.parametrize("options", [{}, {"scale": 0.3}, {"is_causal": True}], ids=str)
 def test_the_math_expansion_is_recognised(tensors, options):
     call = lambda *t: sdpa(*t, **options)
@@ -494,10 +622,18 @@ def test_the_math_expansion_is_recognised_with_a_mask(kind):
 # --- What the ops refuse, opening refuses
 
 
-@pytest.mark.parametrize("change", [
-    {"heads": 5}, {"mask": (torch.zeros(5, 5).bool(), None)}, {"mask": (torch.zeros(5, 5).bool(), 1)},
-    {"mask": (torch.zeros(2, 1, 5, 5).bool(), 2)}, {"mask": (torch.zeros(5).bool(), 2)}, {"embed": 6},
-], ids=lambda c: str(list(c)))
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"heads": 5},
+        {"mask": (torch.zeros(5, 5).bool(), None)},
+        {"mask": (torch.zeros(5, 5).bool(), 1)},
+        {"mask": (torch.zeros(2, 1, 5, 5).bool(), 2)},
+        {"mask": (torch.zeros(5).bool(), 2)},
+        {"embed": 6},
+    ],
+    ids=lambda c: str(list(c)),
+)
 def test_what_the_op_refuses_is_refused(change):
     heads, embed = change.get("heads", 2), change.get("embed", 12)
     mask, mask_type = change.get("mask", (None, None))
@@ -505,12 +641,20 @@ def test_what_the_op_refuses_is_refused(change):
 
     def call(x, *parts):
         return aten._native_multi_head_attention(
-            x, x, x, embed, heads, *parts[:4], parts[4] if mask is not None else None, False, True,
-            mask_type)[0]
+            x,
+            x,
+            x,
+            embed,
+            heads,
+            *parts[:4],
+            parts[4] if mask is not None else None,
+            False,
+            True,
+            mask_type,
+        )[0]
 
     tensors = [x, *parts, *([] if mask is None else [mask])]
     with pytest.raises(RuntimeError):
         call(*tensors)
     with pytest.raises(Error):
         Opened(call, *tensors)
-

@@ -32,24 +32,48 @@ class Heads:
         self.qkv_weight, self.qkv_bias = draw(3 * embed, embed), draw(3 * embed)
         self.proj_weight, self.proj_bias = draw(embed, embed), draw(embed)
 
-    def __call__(self, query=None, key=None, value=None, *, heads=HEADS, embed=None, mask=None,
-                 mask_type=None, need_weights=False, average=True, **replaced):
+    def __call__(
+        self,
+        query=None,
+        key=None,
+        value=None,
+        *,
+        heads=HEADS,
+        embed=None,
+        mask=None,
+        mask_type=None,
+        need_weights=False,
+        average=True,
+        **replaced,
+    ):
         query = self.x if query is None else query
         key = query if key is None else key
         value = key if value is None else value
-        weights = [replaced.get(n, getattr(self, n))
-                   for n in ("qkv_weight", "qkv_bias", "proj_weight", "proj_bias")]
+        weights = [
+            replaced.get(n, getattr(self, n))
+            for n in ("qkv_weight", "qkv_bias", "proj_weight", "proj_bias")
+        ]
         return aten._native_multi_head_attention(
-            query, key, value, query.shape[-1] if embed is None else embed, heads, *weights,
-            mask, need_weights, average, mask_type)
+            query,
+            key,
+            value,
+            query.shape[-1] if embed is None else embed,
+            heads,
+            *weights,
+            mask,
+            need_weights,
+            average,
+            mask_type,
+        )
 
 
 def reference(op, query, key, value, heads, masked=None):
     """The op's meaning in float64; `masked` is broadcastable to [B, H, L, L]."""
     embed, size = query.shape[-1], query.shape[-1] // heads
     parts = zip((query, key, value), op.qkv_weight.double().chunk(3), op.qkv_bias.double().chunk(3))
-    q, k, v = [F.linear(t.double(), w, b).unflatten(-1, (heads, size)).transpose(1, 2)
-               for t, w, b in parts]
+    q, k, v = [
+        F.linear(t.double(), w, b).unflatten(-1, (heads, size)).transpose(1, 2) for t, w, b in parts
+    ]
     scores = q @ k.transpose(-1, -2) / math.sqrt(size)
     if masked is not None:
         scores = scores.masked_fill(masked, -INF)
@@ -59,8 +83,9 @@ def reference(op, query, key, value, heads, masked=None):
 
 
 def close(actual, expected, tolerance=2e-6):
-    torch.testing.assert_close(actual.double(), expected.double(), rtol=tolerance, atol=tolerance,
-                               equal_nan=True)
+    torch.testing.assert_close(
+        actual.double(), expected.double(), rtol=tolerance, atol=tolerance, equal_nan=True
+    )
 
 
 def test_version():
@@ -102,7 +127,7 @@ def test_averaged_weights_are_the_sum_over_heads_by_their_number():
 
 def test_without_weights_the_second_result_is_none():
     assert Heads()()[1] is None
-    # So it is from a compiled graph, though the fake tensor that is recorded has one empty dimension.
+    # So it is from a compiled graph, though a fake tensor with an empty dimension is recorded.
     op = Heads()
     assert torch.compile(lambda x: op(x), backend="aot_eager")(op.x)[1] is None
 
@@ -115,12 +140,30 @@ ACCEPTED_MASKS = {
 
 
 @pytest.mark.parametrize("kind", [None, 0, 1, 2, 3])
-@pytest.mark.parametrize("shape", [
-    (), (3,), (3, 3), (2, 3), (1, 3), (3, 1), (1, 1), (6, 6), (4, 3, 3), (1, 3, 3), (2, 2, 3, 3),
-    (1, 2, 3, 3), (2, 1, 3, 3), (1, 1, 3, 3), (2, 1, 1, 3), (2, 2, 3, 3, 1),
-], ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (),
+        (3,),
+        (3, 3),
+        (2, 3),
+        (1, 3),
+        (3, 1),
+        (1, 1),
+        (6, 6),
+        (4, 3, 3),
+        (1, 3, 3),
+        (2, 2, 3, 3),
+        (1, 2, 3, 3),
+        (2, 1, 3, 3),
+        (1, 1, 3, 3),
+        (2, 1, 1, 3),
+        (2, 2, 3, 3, 1),
+    ],
+    ids=str,
+)
 def test_which_masks_are_accepted(kind, shape):
-    """A mask of rank 2 goes by its type, any other is of type 2 whatever is said; none broadcasts."""
+    """A mask of rank 2 goes by its type, any other is of type 2; none broadcasts."""
     mask = torch.zeros(shape, dtype=torch.bool)
     if (kind, shape) in ACCEPTED_MASKS:
         Heads()(mask=mask, mask_type=kind)
@@ -132,8 +175,10 @@ def test_which_masks_are_accepted(kind, shape):
 MASKS = {
     0: (bools([[0, 1, 0], [0, 0, 1], [1, 0, 0]]), lambda m: m),
     1: (bools([[0, 0, 1], [0, 1, 1]]), lambda m: m[:, None, None, :]),
-    2: (torch.rand(BATCH, HEADS, LENGTH, LENGTH, generator=torch.Generator().manual_seed(3)) < 0.3,
-        lambda m: m),
+    2: (
+        torch.rand(BATCH, HEADS, LENGTH, LENGTH, generator=torch.Generator().manual_seed(3)) < 0.3,
+        lambda m: m,
+    ),
 }
 
 
@@ -181,18 +226,22 @@ def test_empty_input_gives_an_empty_result_and_no_weights_and_reads_no_mask(size
         Heads()(empty, heads=3)
 
 
-@pytest.mark.parametrize("message, call", {
-    "3-D `query`": lambda op: op(op.x[0]),
-    "shapes to match": lambda op: op(op.x, torch.zeros(2, 4, EMBED)),
-    "didn't match last dim": lambda op: op(embed=4),
-    "divide evenly": lambda op: op(heads=3),
-    "first dim to be 3x": lambda op: op(qkv_weight=torch.zeros(16, EMBED)),
-    "second dim to be": lambda op: op(qkv_weight=torch.zeros(24, 4)),
-    "1-D `qkv_bias`": lambda op: op(qkv_bias=torch.zeros(24, 1)),
-    "first dim of query": lambda op: op(qkv_bias=torch.zeros(8)),
-    "cannot be multiplied": lambda op: op(proj_weight=torch.zeros(EMBED, 5)),
-    "expanded size": lambda op: op(proj_bias=torch.zeros(7)),
-}.items(), ids=lambda item: item if isinstance(item, str) else "")
+@pytest.mark.parametrize(
+    "message, call",
+    {
+        "3-D `query`": lambda op: op(op.x[0]),
+        "shapes to match": lambda op: op(op.x, torch.zeros(2, 4, EMBED)),
+        "didn't match last dim": lambda op: op(embed=4),
+        "divide evenly": lambda op: op(heads=3),
+        "first dim to be 3x": lambda op: op(qkv_weight=torch.zeros(16, EMBED)),
+        "second dim to be": lambda op: op(qkv_weight=torch.zeros(24, 4)),
+        "1-D `qkv_bias`": lambda op: op(qkv_bias=torch.zeros(24, 1)),
+        "first dim of query": lambda op: op(qkv_bias=torch.zeros(8)),
+        "cannot be multiplied": lambda op: op(proj_weight=torch.zeros(EMBED, 5)),
+        "expanded size": lambda op: op(proj_bias=torch.zeros(7)),
+    }.items(),
+    ids=lambda item: item if isinstance(item, str) else "",
+)
 def test_what_the_op_refuses(message, call):
     with pytest.raises(RuntimeError, match=message):
         call(Heads())
@@ -237,28 +286,49 @@ class Layer:
         draw = lambda *sizes: torch.randn(*sizes, generator=generator).mul(0.4).to(dtype)
         self.x = draw(BATCH, LENGTH, EMBED)
         self.weights = {
-            "qkv_weight": draw(3 * EMBED, EMBED), "qkv_bias": draw(3 * EMBED),
-            "proj_weight": draw(EMBED, EMBED), "proj_bias": draw(EMBED),
-            "norm_weight_1": draw(EMBED), "norm_bias_1": draw(EMBED),
-            "norm_weight_2": draw(EMBED), "norm_bias_2": draw(EMBED),
-            "ffn_weight_1": draw(forward, EMBED), "ffn_bias_1": draw(forward),
-            "ffn_weight_2": draw(EMBED, forward), "ffn_bias_2": draw(EMBED),
+            "qkv_weight": draw(3 * EMBED, EMBED),
+            "qkv_bias": draw(3 * EMBED),
+            "proj_weight": draw(EMBED, EMBED),
+            "proj_bias": draw(EMBED),
+            "norm_weight_1": draw(EMBED),
+            "norm_bias_1": draw(EMBED),
+            "norm_weight_2": draw(EMBED),
+            "norm_bias_2": draw(EMBED),
+            "ffn_weight_1": draw(forward, EMBED),
+            "ffn_bias_1": draw(forward),
+            "ffn_weight_2": draw(EMBED, forward),
+            "ffn_bias_2": draw(EMBED),
         }
 
-    def __call__(self, x=None, *, heads=HEADS, gelu=False, norm_first=False, eps=1e-5, mask=None,
-                 mask_type=None, **replaced):
+    def __call__(
+        self,
+        x=None,
+        *,
+        heads=HEADS,
+        gelu=False,
+        norm_first=False,
+        eps=1e-5,
+        mask=None,
+        mask_type=None,
+        **replaced,
+    ):
         x = self.x if x is None else x
         w = list({**self.weights, **replaced}.values())
         return aten._transformer_encoder_layer_fwd(
-            x, EMBED, heads, *w[:4], gelu, norm_first, eps, *w[4:], mask, mask_type)
+            x, EMBED, heads, *w[:4], gelu, norm_first, eps, *w[4:], mask, mask_type
+        )
 
     def reference(self, activation, norm_first, mask=None, mask_type=None):
         w = {name: t.double() for name, t in self.weights.items()}
         norm = lambda t, n: F.layer_norm(t, (EMBED,), w[f"norm_weight_{n}"], w[f"norm_bias_{n}"])
         attend = lambda t: aten._native_multi_head_attention(
-            t, t, t, EMBED, HEADS, *list(w.values())[:4], mask, False, True, mask_type)[0]
-        forward = lambda t: F.linear(activation(F.linear(t, w["ffn_weight_1"], w["ffn_bias_1"])),
-                                     w["ffn_weight_2"], w["ffn_bias_2"])
+            t, t, t, EMBED, HEADS, *list(w.values())[:4], mask, False, True, mask_type
+        )[0]
+        forward = lambda t: F.linear(
+            activation(F.linear(t, w["ffn_weight_1"], w["ffn_bias_1"])),
+            w["ffn_weight_2"],
+            w["ffn_bias_2"],
+        )
         x = self.x.double()
         if norm_first:
             x = x + attend(norm(x, 1))
@@ -287,9 +357,22 @@ def test_layer_clones_an_empty_input_whatever_the_rest_is(sizes):
     assert Layer()(torch.empty(sizes), heads=5).shape == sizes
 
 
-@pytest.mark.parametrize("name", [
-    "qkv_weight", "proj_weight", "proj_bias", "norm_weight_1", "norm_bias_1", "norm_weight_2",
-    "norm_bias_2", "ffn_weight_1", "ffn_bias_1", "ffn_weight_2", "ffn_bias_2"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "qkv_weight",
+        "proj_weight",
+        "proj_bias",
+        "norm_weight_1",
+        "norm_bias_1",
+        "norm_weight_2",
+        "norm_bias_2",
+        "ffn_weight_1",
+        "ffn_bias_1",
+        "ffn_weight_2",
+        "ffn_bias_2",
+    ],
+)
 def test_layer_refuses_mixed_dtypes(name):
     layer = Layer()
     with pytest.raises(RuntimeError, match="[Dd]type|scalar type"):
@@ -303,8 +386,10 @@ def test_layer_takes_float_norms_in_a_sixteen_bit_model():
 
 
 def test_layer_refuses_sizes_that_the_residuals_would_broadcast():
-    for replaced in (dict(proj_weight=torch.zeros(1, EMBED), proj_bias=torch.zeros(1)),
-                     dict(ffn_weight_2=torch.zeros(1, 32), ffn_bias_2=torch.zeros(1))):
+    for replaced in (
+        dict(proj_weight=torch.zeros(1, EMBED), proj_bias=torch.zeros(1)),
+        dict(ffn_weight_2=torch.zeros(1, 32), ffn_bias_2=torch.zeros(1)),
+    ):
         with pytest.raises(RuntimeError, match="match"):
             Layer()(**replaced)
 
@@ -334,13 +419,16 @@ FULLY_MASKED_ROW = bools([[1, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1, 1]])  # True att
 FLOAT_MASK = torch.zeros(3, 4).masked_fill(~FULLY_MASKED_ROW, -INF)
 
 
-@pytest.mark.parametrize("call", [
-    lambda q, k, v: sdpa(q, k, v, FULLY_MASKED_ROW),
-    lambda q, k, v: sdpa(q, k, v, FLOAT_MASK),
-    lambda q, k, v: sdpa(q[0], k[0], v[0], FULLY_MASKED_ROW),
-    lambda q, k, v: flash(q, k, v, attn_mask=FLOAT_MASK)[0],
-    lambda q, k, v: math_attention(q, k, v, FLOAT_MASK)[0],
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda q, k, v: sdpa(q, k, v, FULLY_MASKED_ROW),
+        lambda q, k, v: sdpa(q, k, v, FLOAT_MASK),
+        lambda q, k, v: sdpa(q[0], k[0], v[0], FULLY_MASKED_ROW),
+        lambda q, k, v: flash(q, k, v, attn_mask=FLOAT_MASK)[0],
+        lambda q, k, v: math_attention(q, k, v, FLOAT_MASK)[0],
+    ],
+)
 def test_a_fully_masked_row_of_sdpa_is_zero(call):
     out = call(*qkv())
     assert (out[..., 1, :] == 0).all() and not out.isnan().any()
@@ -348,16 +436,21 @@ def test_a_fully_masked_row_of_sdpa_is_zero(call):
 
 def test_the_math_op_adds_a_bool_mask_as_zeros_and_ones():
     q, k, v = qkv()
-    close(math_attention(q, k, v, FULLY_MASKED_ROW)[0],
-          math_attention(q, k, v, FULLY_MASKED_ROW.float())[0])
+    close(
+        math_attention(q, k, v, FULLY_MASKED_ROW)[0],
+        math_attention(q, k, v, FULLY_MASKED_ROW.float())[0],
+    )
 
 
 @pytest.mark.parametrize("queries, keys", [(3, 4), (5, 2), (1, 4)])
 def test_causal_is_aligned_top_left(queries, keys):
     q, k, v = qkv(queries=queries, keys=keys)
     expected = sdpa(q, k, v, torch.ones(queries, keys, dtype=torch.bool).tril())
-    for out in (sdpa(q, k, v, None, 0.0, True), flash(q, k, v, 0.0, True)[0],
-                math_attention(q, k, v, None, 0.0, True)[0]):
+    for out in (
+        sdpa(q, k, v, None, 0.0, True),
+        flash(q, k, v, 0.0, True)[0],
+        math_attention(q, k, v, None, 0.0, True)[0],
+    ):
         close(out, expected)
 
 
@@ -366,8 +459,10 @@ def test_causal_and_a_mask_together_are_taken_by_the_flash_path_alone():
     both = sdpa(q, k, v, FULLY_MASKED_ROW & torch.ones(3, 4, dtype=torch.bool).tril())
     close(sdpa(q, k, v, FULLY_MASKED_ROW, 0.0, True), both)
     close(flash(q, k, v, 0.0, True, attn_mask=FLOAT_MASK)[0], both)
-    for refused in (lambda: math_attention(q, k, v, FLOAT_MASK, 0.0, True),
-                    lambda: sdpa(q[0], k[0], v[0], FLOAT_MASK, 0.0, True)):
+    for refused in (
+        lambda: math_attention(q, k, v, FLOAT_MASK, 0.0, True),
+        lambda: sdpa(q[0], k[0], v[0], FLOAT_MASK, 0.0, True),
+    ):
         with pytest.raises(RuntimeError, match="attn_mask should not be set"):
             refused()
 
@@ -377,8 +472,11 @@ def test_the_flash_ops_second_result():
     scores = q @ k.transpose(-1, -2) / math.sqrt(8) + FLOAT_MASK
     expected = scores.logsumexp(-1).masked_fill(~FULLY_MASKED_ROW.any(-1), 0)
     close(flash(q, k, v, attn_mask=FLOAT_MASK)[1], expected)
-    for dtype, wide in ((torch.float16, torch.float32), (torch.bfloat16, torch.float32),
-                        (torch.float64, torch.float64)):
+    for dtype, wide in (
+        (torch.float16, torch.float32),
+        (torch.bfloat16, torch.float32),
+        (torch.float64, torch.float64),
+    ):
         assert flash(*qkv(dtype=dtype))[1].dtype == wide
 
 
@@ -423,8 +521,10 @@ def test_grouped_heads():
     with pytest.raises(RuntimeError):
         sdpa(q, k, v)
     close(sdpa(q, k[:, :1], v[:, :1]), sdpa(q, k[:, :1], v[:, :1], enable_gqa=True))
-    close(sdpa(q, k, v[:, :1], enable_gqa=True),
-          sdpa(q, k.repeat_interleave(3, 1), v[:, :1].repeat_interleave(6, 1)))
+    close(
+        sdpa(q, k, v[:, :1], enable_gqa=True),
+        sdpa(q, k.repeat_interleave(3, 1), v[:, :1].repeat_interleave(6, 1)),
+    )
     with pytest.raises(RuntimeError, match="divide"):
         sdpa(q[:, :1], k, v, enable_gqa=True)
     with pytest.raises(IndexError):
@@ -458,8 +558,11 @@ def test_dropout():
 
 
 def calls(graph):
-    return Counter(str(getattr(node.target, "__name__", node.target)) for node in graph.nodes
-                   if node.op in ("call_function", "call_method"))
+    return Counter(
+        str(getattr(node.target, "__name__", node.target))
+        for node in graph.nodes
+        if node.op in ("call_function", "call_method")
+    )
 
 
 def captured(function, *arguments, **keywords):
@@ -488,15 +591,18 @@ FUSED = "_transformer_encoder_layer_fwd"
 
 
 @pytest.mark.parametrize("nested", [True, False])
-@pytest.mark.parametrize("masks, fills", [
-    ({}, 0),
-    ({"src_key_padding_mask": PADDING}, 1),
-    ({"src_key_padding_mask": torch.zeros(2, 5).masked_fill(PADDING, -INF)}, 0),
-    ({"mask": CAUSAL, "is_causal": True}, 1),
-    ({"mask": CAUSAL, "is_causal": False}, 1),
-    ({"mask": torch.zeros(5, 5).masked_fill(CAUSAL, -INF), "is_causal": True}, 0),
-    ({"mask": CAUSAL, "src_key_padding_mask": PADDING, "is_causal": False}, 2),
-])
+@pytest.mark.parametrize(
+    "masks, fills",
+    [
+        ({}, 0),
+        ({"src_key_padding_mask": PADDING}, 1),
+        ({"src_key_padding_mask": torch.zeros(2, 5).masked_fill(PADDING, -INF)}, 0),
+        ({"mask": CAUSAL, "is_causal": True}, 1),
+        ({"mask": CAUSAL, "is_causal": False}, 1),
+        ({"mask": torch.zeros(5, 5).masked_fill(CAUSAL, -INF), "is_causal": True}, 0),
+        ({"mask": CAUSAL, "src_key_padding_mask": PADDING, "is_causal": False}, 2),
+    ],
+)
 def test_compile_records_one_graph_with_a_fused_op_a_layer(nested, masks, fills):
     """A bool mask reaches the op as a float one, which an in-place masked_fill_ makes."""
     (graph,) = captured(encoder(nested), TOKENS, **masks)
@@ -549,8 +655,9 @@ class Exported(nn.Module):
         return self.encoder(x, **self.keywords)
 
 
-@pytest.mark.parametrize("strict, grad, fused", [
-    (True, False, 2), (True, True, 0), (False, False, 0), (False, True, 0)])
+@pytest.mark.parametrize(
+    "strict, grad, fused", [(True, False, 2), (True, True, 0), (False, False, 0), (False, True, 0)]
+)
 def test_export_keeps_the_fused_op_only_when_strict_and_without_grad(strict, grad, fused):
     with torch.set_grad_enabled(grad):
         program = torch.export.export(Exported().eval(), (TOKENS,), strict=strict)
@@ -598,5 +705,8 @@ def test_which_form_of_sdpa_autograd_tracing_gives():
     assert masked["_scaled_dot_product_flash_attention_for_cpu.default"] == 1
     assert masked["where.self"] == 1
     spelled = aot_calls(sdpa, q[0], k[0], v[0])
-    assert spelled["_safe_softmax.default"] == 1 and spelled["mul.Scalar"] == spelled["bmm.default"] == 2
+    assert (
+        spelled["_safe_softmax.default"] == 1
+        and spelled["mul.Scalar"] == spelled["bmm.default"] == 2
+    )
     assert aot_calls(sdpa, q[0, 0], k[0, 0], v[0, 0])["mm.default"] == 2
