@@ -1,0 +1,147 @@
+#include "targets/cpu/executable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "targets/cpu/fusion/fusion.h"
+#include "targets/cpu/input_binding.h"
+#include "targets/cpu/layout.h"
+#include "targets/cpu/parallel.h"
+#include "targets/cpu/plan.h"
+#include "targets/cpu/plan_cache.h"
+#include "targets/cpu/preparation.h"
+#include "targets/cpu/target.h"
+#include "targets/cpu/workspace.h"
+#include "unfuse/error.h"
+
+namespace unfuse::cpu {
+namespace {
+
+constexpr std::size_t kCachedPlans = 64;
+
+/// Throws Error (kUnsupported) naming every node that the target does not take.
+void refuse_unsupported(const Graph& graph) {
+  const CpuTarget target;
+  std::string refused;
+  int count = 0;
+  for (const Node* node : graph.nodes()) {
+    const std::optional<std::string> reason = target.refusal(*node);
+    if (!reason) continue;
+    ++count;
+    refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", node->where(), *reason);
+  }
+  if (count == 0) return;
+  throw Error(ErrorKind::kUnsupported, fmt::format("{} nodes cannot run on the CPU target", count),
+              refused);
+}
+
+
+}  // namespace
+
+struct Executable::Implementation {
+  Implementation(Graph compiled, int thread_count)
+      : graph(std::move(compiled)),
+        threads(thread_count),
+        binding(graph),
+        preparation(graph, threads),
+        plans(kCachedPlans) {}
+
+  std::unique_ptr<const Plan> build(std::span<const InputValue> inputs, SymbolValues symbols,
+                                    int run_threads) const;
+
+  Graph graph;
+  int threads;
+  InputBinding binding;
+  PreparationGraph preparation;
+  mutable PlanCache plans;
+  mutable WorkspacePool workspaces;
+};
+
+std::unique_ptr<const Plan> Executable::Implementation::build(std::span<const InputValue> inputs,
+                                                              SymbolValues symbols,
+                                                              int run_threads) const {
+  PlanRequest request;
+  request.nodes = preparation.run_nodes();
+  request.sources = preparation.sources();
+  request.packed = preparation.packed();
+  request.symbols = std::move(symbols);
+  request.threads = run_threads;
+  int index = 0;
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.kind != InputKind::kUser) continue;
+    if (const auto* tensor = std::get_if<Tensor>(&inputs[static_cast<std::size_t>(index)])) {
+      const OperandSpec spec{tensor->dtype(), tensor->sizes(),
+                             canonical_strides(tensor->sizes(), tensor->strides())};
+      request.sources.push_back({input.value, Place::kInput, index, spec});
+    }
+    ++index;
+  }
+  const auto evaluate = [&](const std::vector<Dim>& dims) {
+    Sizes sizes;
+    for (const Dim& dim : dims) sizes.push_back(dim.evaluate(request.symbols));
+    return sizes;
+  };
+  for (const GraphOutput& output : graph.outputs()) {
+    if (!output.value.is_value()) continue;
+    const TensorType& type = output.value.value()->tensor();
+    request.destinations.push_back(
+        {output.value.value(),
+         dense_or_contiguous(type.dtype, evaluate(type.sizes), evaluate(type.strides))});
+  }
+  return make_plan(request);
+}
+
+Executable::Executable(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+
+Executable::~Executable() = default;
+
+std::shared_ptr<const Executable> Executable::compile(Graph graph, const CompileOptions& options) {
+  refuse_unsupported(graph);
+  const int threads = options.threads > 0 ? options.threads : default_threads();
+  run_fusion_pipeline(graph);
+  auto implementation = std::make_unique<Implementation>(std::move(graph), threads);
+  return std::shared_ptr<const Executable>(new Executable(std::move(implementation)));
+}
+
+const std::vector<GraphInput>& Executable::inputs() const {
+  return implementation_->graph.inputs();
+}
+
+std::shared_ptr<const Preparation> Executable::prepare(std::span<const Tensor> parameters) const {
+  return implementation_->preparation.prepare(parameters);
+}
+
+std::shared_ptr<const Plan> Executable::plan(std::span<const InputValue> inputs,
+                                             int threads) const {
+  const int run_threads = threads > 0 ? threads : implementation_->threads;
+  SymbolValues symbols = implementation_->binding.bind(inputs);
+  PlanCache::Key key;
+  key.push_back(run_threads);
+  for (const auto& [name, value] : symbols) key.push_back(value);
+  for (const InputValue& input : inputs) {
+    const auto* tensor = std::get_if<Tensor>(&input);
+    if (tensor == nullptr) continue;
+    const Sizes strides = canonical_strides(tensor->sizes(), tensor->strides());
+    key.insert(key.end(), strides.begin(), strides.end());
+  }
+  return implementation_->plans.find_or_build(key, [&]() -> PlanCache::PlanPtr {
+    return implementation_->build(inputs, std::move(symbols), run_threads);
+  });
+}
+
+const std::vector<ConcreteType>& Executable::output_types(const Plan& plan) {
+  return plan.outputs;
+}
+
+std::int64_t Executable::arena_bytes(const Plan& plan) { return plan.arena_bytes; }
+
+void Executable::run(const Plan& plan, const Preparation& preparation,
+                     std::span<void* const> inputs, std::span<void* const> outputs) const {
+  const WorkspacePool::Lease workspace(implementation_->workspaces);
+  run_plan(plan, {inputs, outputs, preparation.tensors, preparation.packed}, *workspace);
+}
+
+}  // namespace unfuse::cpu

@@ -1,0 +1,137 @@
+#include "targets/cpu/lowering/context.h"
+
+#include <algorithm>
+#include <string>
+
+#include "targets/cpu/kernels/copy.h"
+#include "unfuse/error.h"
+
+namespace unfuse::cpu {
+
+Sizes LoweringContext::evaluate(const std::vector<Dim>& dims) const {
+  Sizes values;
+  values.reserve(dims.size());
+  for (const Dim& dim : dims) values.push_back(evaluate(dim));
+  return values;
+}
+
+const View& LoweringContext::view(const Value* value) const {
+  const auto found = views_.find(value);
+  if (found == views_.end()) {
+    throw Error(ErrorKind::kInternal, "value %" + value->name() + " has no memory in the plan",
+                node_ == nullptr ? "" : node_->where());
+  }
+  return found->second;
+}
+
+View LoweringContext::result(const Value* value) {
+  const auto destination = destinations_.find(value);
+  View view = destination != destinations_.end() ? destination->second
+                                                 : temporary(value->dtype(), sizes(value));
+  views_[value] = view;
+  return view;
+}
+
+View LoweringContext::contiguous_result(const Value* value) {
+  View final = result(value);
+  if (final.spec.is_contiguous()) return final;
+  View written = temporary(final.dtype(), final.sizes());
+  pending_copies_.emplace_back(written, final);
+  return written;
+}
+
+void LoweringContext::alias(const Value* value, View view) { views_[value] = std::move(view); }
+
+View LoweringContext::temporary(DType dtype, Sizes sizes) {
+  View view;
+  view.spec = OperandSpec::contiguous(dtype, std::move(sizes));
+  view.buffer = add_buffer(Place::kArena, 0);
+  buffers_.back().bytes = view.numel() * static_cast<std::int64_t>(dtype_size(dtype));
+  return view;
+}
+
+View LoweringContext::contiguous(const View& view) {
+  if (view.spec.is_contiguous()) return view;
+  View copied = temporary(view.dtype(), view.sizes());
+  copy(view, copied);
+  return copied;
+}
+
+View LoweringContext::converted(const View& view, DType dtype) {
+  if (view.dtype() == dtype) return view;
+  View copied = temporary(dtype, view.sizes());
+  copy(view, copied);
+  return copied;
+}
+
+std::optional<View> LoweringContext::packed(const Node& node) const {
+  const auto found = packed_.find(&node);
+  if (found == packed_.end()) return std::nullopt;
+  return found->second;
+}
+
+void LoweringContext::emit(KernelPtr kernel, const std::vector<View>& inputs,
+                           const std::vector<View>& outputs) {
+  const bool empty = std::all_of(outputs.begin(), outputs.end(),
+                                 [](const View& view) { return view.numel() == 0; });
+  if (empty) return;
+  const int index = static_cast<int>(steps_.size());
+  Step step;
+  step.node = node_;
+  std::vector<int> operand_buffers;
+  for (const std::vector<View>* views : {&inputs, &outputs}) {
+    for (const View& view : *views) {
+      const Buffer& buffer = buffers_.at(static_cast<std::size_t>(view.buffer));
+      const auto element = static_cast<std::int64_t>(dtype_size(view.dtype()));
+      step.operands.push_back(
+          {buffer.place, buffer.index, buffer.byte_offset + view.offset * element});
+      operand_buffers.push_back(view.buffer);
+      touch(view.buffer, index);
+    }
+  }
+  int scratch = -1;
+  if (kernel->scratch_bytes() > 0) {
+    scratch = add_buffer(Place::kArena, 0);
+    buffers_.back().bytes = static_cast<std::int64_t>(kernel->scratch_bytes());
+    touch(scratch, index);
+  }
+  step.kernel = std::move(kernel);
+  steps_.push_back(std::move(step));
+  step_buffers_.push_back(std::move(operand_buffers));
+  scratch_buffers_.push_back(scratch);
+}
+
+int LoweringContext::add_buffer(Place place, int index) {
+  Buffer buffer;
+  buffer.place = place;
+  buffer.index = index;
+  buffers_.push_back(buffer);
+  return static_cast<int>(buffers_.size()) - 1;
+}
+
+void LoweringContext::bind(const Value* value, View view) { views_[value] = std::move(view); }
+
+void LoweringContext::set_destination(const Value* value, View view) {
+  destinations_[value] = std::move(view);
+}
+
+void LoweringContext::set_packed(const Node* node, View view) { packed_[node] = std::move(view); }
+
+void LoweringContext::end_node() {
+  for (const auto& [from, to] : pending_copies_) copy(from, to);
+  pending_copies_.clear();
+  for (const Value* value : node_->results()) {
+    if (!value->is_tensor() || views_.contains(value)) continue;
+    throw Error(ErrorKind::kInternal, "the lowering left result %" + value->name() + " out",
+                node_->where());
+  }
+  node_ = nullptr;
+}
+
+void LoweringContext::touch(int buffer, int step) {
+  Buffer& touched = buffers_.at(static_cast<std::size_t>(buffer));
+  if (touched.first_step < 0) touched.first_step = step;
+  touched.last_step = step;
+}
+
+}  // namespace unfuse::cpu

@@ -1,0 +1,125 @@
+#include "targets/cpu/planner.h"
+
+#include <algorithm>
+
+#include "targets/cpu/arena.h"
+#include "targets/cpu/lowering/context.h"
+#include "targets/cpu/lowering/table.h"
+#include "unfuse/error.h"
+
+namespace unfuse::cpu {
+namespace {
+
+View view_of(int buffer, const OperandSpec& spec) {
+  View view;
+  view.buffer = buffer;
+  view.spec = spec;
+  return view;
+}
+
+void bind_sources(const PlanRequest& request, LoweringContext& context) {
+  for (const PlanSource& source : request.sources) {
+    const int buffer = context.add_buffer(source.place, source.index);
+    context.bind(source.value, view_of(buffer, source.spec));
+  }
+  for (const auto& [node, index] : request.packed) {
+    const int buffer = context.add_buffer(Place::kPacked, index);
+    context.set_packed(node, view_of(buffer, OperandSpec{}));
+  }
+}
+
+/// Gives each output its buffer; a value that is several outputs is written to the first of them.
+std::vector<View> add_destinations(const PlanRequest& request, LoweringContext& context) {
+  std::vector<View> views;
+  std::unordered_map<const Value*, bool> seen;
+  for (std::size_t i = 0; i < request.destinations.size(); ++i) {
+    const PlanDestination& destination = request.destinations[i];
+    const int buffer = context.add_buffer(Place::kOutput, static_cast<int>(i));
+    views.push_back(view_of(buffer, destination.spec));
+    if (seen.emplace(destination.value, true).second) {
+      context.set_destination(destination.value, views.back());
+    }
+  }
+  return views;
+}
+
+void lower_nodes(const PlanRequest& request, LoweringContext& context) {
+  for (const Node* node : request.nodes) {
+    const LoweringRow* row = find_lowering(node->id());
+    if (row == nullptr) {
+      throw Error(ErrorKind::kInternal, "no lowering for this op", node->where());
+    }
+    context.begin_node(node);
+    row->lower(*node, context);
+    context.end_node();
+  }
+}
+
+/// Copies what is not in output memory yet: views of something else, inputs, constants, and values
+/// that are output twice.
+void finish_destinations(const PlanRequest& request, const std::vector<View>& views,
+                         LoweringContext& context,
+                         std::vector<std::optional<SourceWindow>>* windows) {
+  if (windows != nullptr) windows->assign(views.size(), std::nullopt);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const View from = context.view(request.destinations[i].value);
+    if (from.buffer == views[i].buffer) continue;
+    const Buffer& buffer = context.buffers().at(static_cast<std::size_t>(from.buffer));
+    if (windows != nullptr && buffer.place == Place::kInput) {
+      const auto element = static_cast<std::int64_t>(dtype_size(from.dtype()));
+      (*windows)[i] = SourceWindow{buffer.index, from.offset * element, from.spec};
+      continue;
+    }
+    context.copy(from, views[i]);
+  }
+}
+
+/// Places arena buffers by their lives and resolves the steps' locations.
+void place_buffers(const LoweringContext& context, Plan& plan) {
+  const std::vector<Buffer>& buffers = context.buffers();
+  std::vector<int> interval_of(buffers.size(), -1);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& buffer = buffers[i];
+    if (buffer.place != Place::kArena || buffer.first_step < 0) continue;
+    interval_of[i] = static_cast<int>(plan.intervals.size());
+    plan.intervals.push_back({0, buffer.bytes, buffer.first_step, buffer.last_step});
+  }
+  plan.arena_bytes = assign_arena(plan.intervals);
+
+  const auto offset = [&](int buffer) {
+    return plan.intervals[static_cast<std::size_t>(interval_of[static_cast<std::size_t>(buffer)])]
+        .offset;
+  };
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    Step& step = plan.steps[i];
+    plan.operand_count = std::max(plan.operand_count, step.operands.size());
+    for (std::size_t j = 0; j < step.operands.size(); ++j) {
+      Location& location = step.operands[j];
+      if (location.place != Place::kArena) continue;
+      location.byte_offset += offset(context.step_buffers()[i][j]);
+    }
+    if (context.scratch_buffers()[i] >= 0) step.scratch_offset = offset(context.scratch_buffers()[i]);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> make_plan(const PlanRequest& request,
+                                std::vector<std::optional<SourceWindow>>* windows) {
+  LoweringContext context(request.symbols, request.threads);
+  bind_sources(request, context);
+  const std::vector<View> destinations = add_destinations(request, context);
+  lower_nodes(request, context);
+  finish_destinations(request, destinations, context, windows);
+
+  auto plan = std::make_unique<Plan>();
+  plan->steps = context.take_steps();
+  for (const PlanDestination& destination : request.destinations) {
+    plan->outputs.push_back(
+        {destination.spec.dtype, destination.spec.sizes, destination.spec.strides});
+  }
+  place_buffers(context, *plan);
+  return plan;
+}
+
+}  // namespace unfuse::cpu
