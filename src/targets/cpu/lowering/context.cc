@@ -4,6 +4,7 @@
 #include <string>
 
 #include "targets/cpu/kernels/copy.h"
+#include "targets/cpu/lowering/view_algebra.h"
 #include "unfuse/error.h"
 
 namespace unfuse::cpu {
@@ -40,6 +41,11 @@ View LoweringContext::contiguous_result(const Value* value) {
   return written;
 }
 
+View LoweringContext::result_if(const Value* value, bool (*takes)(const OperandSpec& spec)) {
+  View view = result(value);
+  return takes(view.spec) ? view : contiguous_result(value);
+}
+
 void LoweringContext::alias(const Value* value, View view) { views_[value] = std::move(view); }
 
 View LoweringContext::temporary(DType dtype, Sizes sizes) {
@@ -57,11 +63,21 @@ View LoweringContext::contiguous(const View& view) {
   return copied;
 }
 
+View LoweringContext::contiguous_unless(const View& view,
+                                        bool (*takes)(const OperandSpec& spec)) {
+  return takes(view.spec) ? view : contiguous(view);
+}
+
 View LoweringContext::converted(const View& view, DType dtype) {
   if (view.dtype() == dtype) return view;
   View copied = temporary(dtype, view.sizes());
   copy(view, copied);
   return copied;
+}
+
+void LoweringContext::copy(const View& from, const View& to) {
+  const View expanded = broadcast(from, to.sizes());
+  emit(select_copy({expanded.spec, to.spec, threads_}), {expanded}, {to});
 }
 
 std::optional<View> LoweringContext::packed(const Node& node) const {
@@ -121,7 +137,7 @@ void LoweringContext::end_node() {
   for (const auto& [from, to] : pending_copies_) copy(from, to);
   pending_copies_.clear();
   for (const Value* value : node_->results()) {
-    if (!value->is_tensor() || views_.contains(value)) continue;
+    if (value->use_count() == 0 || views_.contains(value)) continue;
     throw Error(ErrorKind::kInternal, "the lowering left result %" + value->name() + " out",
                 node_->where());
   }

@@ -47,7 +47,7 @@ struct Buffer {
 
 /// Builds the steps of a plan, node by node. A lowering looks its operands up with view(), says
 /// where its results are with alias() or asks for memory with result(), and emits kernels. Every
-/// tensor result of a node must be aliased or asked for by the time its lowering returns.
+/// result that is used must be aliased or asked for by the time its lowering returns.
 class LoweringContext {
  public:
   LoweringContext(const SymbolValues& symbols, int threads)
@@ -68,6 +68,8 @@ class LoweringContext {
   /// The same for a kernel that writes contiguous memory only: where result() is not contiguous, a
   /// temporary that is copied there when the node's lowering is done.
   View contiguous_result(const Value* value);
+  /// result(), or contiguous_result() where the kernel does not take that layout.
+  View result_if(const Value* value, bool (*takes)(const OperandSpec& spec));
   /// The result is a window on memory that exists already; nothing runs.
   void alias(const Value* value, View view);
 
@@ -75,6 +77,8 @@ class LoweringContext {
   View temporary(DType dtype, Sizes sizes);
   /// The view itself when it is contiguous, else a copy that is.
   View contiguous(const View& view);
+  /// The view itself when the kernel takes it, else a contiguous copy.
+  View contiguous_unless(const View& view, bool (*takes)(const OperandSpec& spec));
   /// The view itself when it has this dtype, else a converted copy.
   View converted(const View& view, DType dtype);
   /// Copies elements, converting them; `from` is broadcast to the sizes of `to`.

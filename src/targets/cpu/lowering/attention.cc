@@ -1,0 +1,75 @@
+// Attention without the score matrix.
+#include <cmath>
+
+#include "targets/cpu/kernels/attention.h"
+#include "targets/cpu/lowering/checks.h"
+#include "targets/cpu/lowering/families.h"
+#include "targets/cpu/lowering/view_algebra.h"
+
+namespace unfuse::cpu {
+namespace {
+
+bool has_dense_rows(const OperandSpec& spec) {
+  return spec.strides.back() == 1 || spec.sizes.back() <= 1;
+}
+
+Refusal accept_attention(const Node& node) {
+  for (const char* name : {"query", "key", "value"}) {
+    const Value* operand = node.argument(name).value();
+    if (computes_in_float32(operand->dtype())) continue;
+    return std::string(dtype_name(operand->dtype())) + " is not supported by this op";
+  }
+  const Value* mask = node.argument("mask").value_or_null();
+  if (mask == nullptr || mask->dtype() == DType::kBool || computes_in_float32(mask->dtype())) {
+    return std::nullopt;
+  }
+  return "a mask of dtype " + std::string(dtype_name(mask->dtype())) + " is not supported";
+}
+
+/// The operand with the result's batch dimensions, its own heads, and its own rows and columns.
+View attention_operand(LoweringContext& context, const Value* value, const Sizes& result) {
+  const View view = context.contiguous_unless(context.view(value), has_dense_rows);
+  if (result.size() <= 3) return view;
+  Sizes sizes(result.begin(), result.end() - 3);
+  sizes.insert(sizes.end(), view.sizes().end() - 3, view.sizes().end());
+  return broadcast(view, sizes);
+}
+
+void lower_attention(const Node& node, LoweringContext& context) {
+  const View to = context.result_if(node.result(), has_dense_rows);
+  const View query = attention_operand(context, node.argument("query").value(), to.sizes());
+  const View key = attention_operand(context, node.argument("key").value(), to.sizes());
+  const View value = attention_operand(context, node.argument("value").value(), to.sizes());
+  AttentionSpec spec;
+  spec.query = query.spec;
+  spec.key = key.spec;
+  spec.value = value.spec;
+  spec.output = to.spec;
+  spec.is_causal = node.argument("is_causal").boolean();
+  spec.zero_fully_masked = node.argument("zero_fully_masked").boolean();
+  spec.threads = context.threads();
+  const Argument& scale = node.argument("scale");
+  spec.scale = static_cast<float>(scale.is_none()
+                                      ? 1 / std::sqrt(static_cast<double>(query.sizes().back()))
+                                      : scale.number());
+  std::vector<View> inputs = {query, key, value};
+  if (const Value* mask = node.argument("mask").value_or_null()) {
+    Sizes sizes = query.sizes();
+    sizes.back() = key.size(key.rank() - 2);
+    View view = context.view(mask);
+    if (view.dtype() != DType::kBool) view = context.converted(view, DType::kFloat32);
+    inputs.push_back(broadcast(view, sizes));
+    spec.mask = inputs.back().spec;
+  }
+  context.emit(select_attention(spec), inputs, {to});
+}
+
+constexpr LoweringRow kRows[] = {
+    {"unfuse.attention", accept_attention, lower_attention},
+};
+
+}  // namespace
+
+std::span<const LoweringRow> attention_lowerings() { return kRows; }
+
+}  // namespace unfuse::cpu

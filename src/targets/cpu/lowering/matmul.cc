@@ -1,0 +1,170 @@
+// Matrix products.
+#include "targets/cpu/kernels/gemm.h"
+#include "targets/cpu/layout.h"
+#include "targets/cpu/lowering/checks.h"
+#include "targets/cpu/lowering/families.h"
+#include "targets/cpu/lowering/pointwise_emitter.h"
+#include "targets/cpu/lowering/view_algebra.h"
+
+namespace unfuse::cpu {
+namespace {
+
+/// Rows at a constant distance, each without gaps.
+bool is_list_of_rows(const OperandSpec& spec) {
+  return spec.rank() > 0 && (spec.strides.back() == 1 || spec.sizes.back() <= 1) &&
+         leading_dims_collapse(spec, 1);
+}
+
+bool is_matmul_output(const OperandSpec& spec) {
+  return spec.strides.back() == 1 || spec.sizes.back() <= 1;
+}
+
+std::optional<PackRequest> pack_linear(const Node& node,
+                                       const std::function<bool(const Value*)>& is_prepared) {
+  const Value* weight = node.input(1);
+  if (weight->rank() != 2 || !is_prepared(weight)) return std::nullopt;
+  return PackRequest{weight, "linear", pack_linear_weight};
+}
+
+/// a [..., M, K] x b [..., K, N], batch dimensions broadcast to those of `to` [..., M, N].
+void emit_matmul(LoweringContext& context, View a, View b, const std::optional<View>& bias,
+                 float alpha, const View& to) {
+  const auto with_batch_of_result = [&](const View& matrix) {
+    Sizes sizes(to.sizes().begin(), to.sizes().end() - 2);
+    sizes.insert(sizes.end(), matrix.sizes().end() - 2, matrix.sizes().end());
+    return broadcast(matrix, sizes);
+  };
+  a = with_batch_of_result(context.contiguous_unless(a, matmul_takes));
+  b = with_batch_of_result(context.contiguous_unless(b, matmul_takes));
+  MatmulSpec spec;
+  spec.a = a.spec;
+  spec.b = b.spec;
+  spec.has_bias = bias.has_value();
+  spec.alpha = alpha;
+  spec.output = to.spec;
+  spec.threads = context.threads();
+  std::vector<View> inputs = {a, b};
+  if (bias) inputs.push_back(*bias);
+  context.emit(select_matmul(spec), inputs, {to});
+}
+
+void lower_packed_linear(const Node& node, LoweringContext& context, const View& packed) {
+  const View input = context.contiguous_unless(context.view(node.input(0)), is_list_of_rows);
+  const View to = context.result_if(node.result(), is_list_of_rows);
+  const Value* bias = node.argument("bias").value_or_null();
+  PackedLinearSpec spec;
+  spec.input = input.spec;
+  spec.out_features = to.sizes().back();
+  spec.has_bias = bias != nullptr;
+  spec.output = to.spec;
+  spec.threads = context.threads();
+  std::vector<View> inputs = {input, packed};
+  if (bias != nullptr) inputs.push_back(context.contiguous(context.view(bias)));
+  context.emit(select_packed_linear(spec), inputs, {to});
+}
+
+/// All rows of a tensor as one matrix.
+View as_matrix(LoweringContext& context, const View& view) {
+  const std::int64_t columns = view.sizes().back();
+  std::int64_t rows = 1;
+  for (std::int64_t i = 0; i + 1 < view.rank(); ++i) rows *= view.size(i);
+  const std::optional<View> matrix = reshaped(view, {rows, columns});
+  return matrix ? *matrix : *reshaped(context.contiguous(view), {rows, columns});
+}
+
+void lower_linear(const Node& node, LoweringContext& context) {
+  if (const std::optional<View> packed = context.packed(node)) {
+    lower_packed_linear(node, context, *packed);
+    return;
+  }
+  View weight = context.view(node.input(1));
+  if (weight.rank() == 1) weight = unsqueezed(weight, 0);
+  View to = context.contiguous_result(node.result());
+  if (node.input(1)->rank() == 1) to = unsqueezed(to, to.rank());
+  std::optional<View> bias;
+  if (const Value* value = node.argument("bias").value_or_null()) {
+    bias = context.contiguous(context.view(value));
+    if (bias->rank() == 0) bias = unsqueezed(*bias, 0);
+  }
+  emit_matmul(context, as_matrix(context, context.view(node.input(0))), transposed(weight, 0, 1),
+              bias, 1, as_matrix(context, to));
+}
+
+/// matmul, mm, bmm, mv, dot: a vector on the left is a row, on the right a column.
+void lower_matmul(const Node& node, LoweringContext& context) {
+  View a = context.view(node.input(0));
+  View b = context.view(node.input(1));
+  View to = context.result_if(node.result(), [](const OperandSpec& spec) {
+    return spec.rank() > 1 ? is_matmul_output(spec) : spec.is_contiguous();
+  });
+  const bool row = a.rank() == 1;
+  const bool column = b.rank() == 1;
+  if (row) a = unsqueezed(a, 0);
+  if (column) b = unsqueezed(b, 1);
+  if (column) to = unsqueezed(to, to.rank());
+  if (row) to = unsqueezed(to, to.rank() - 1);
+  const bool one_matrix = b.rank() == 2 && a.rank() > 2 && to.spec.is_contiguous();
+  if (one_matrix) {
+    a = as_matrix(context, a);
+    to = as_matrix(context, to);
+  }
+  emit_matmul(context, a, b, std::nullopt, 1, to);
+}
+
+bool is_number(const Argument& argument, double value) {
+  return argument.is_constant_scalar() && argument.number() == value;
+}
+
+/// beta * self + alpha * (a x b). Where self is a row that is added to every row, the kernel does
+/// all of it; beta = 0 means that self is not looked at.
+void lower_addmm(const Node& node, LoweringContext& context) {
+  const View self = context.view(node.input(0));
+  const View a = context.view(node.input(1));
+  const View b = context.view(node.input(2));
+  PointwiseEmitter emitter(context);
+  const double alpha = emitter.number(node.argument("alpha"));
+  const Argument& beta = node.argument("beta");
+  const View to = context.result_if(node.result(), is_matmul_output);
+  const bool is_row = self.numel() == to.sizes().back() && self.rank() > 0 &&
+                      self.sizes().back() == to.sizes().back();
+  if (is_number(beta, 0) || (is_row && is_number(beta, 1))) {
+    std::optional<View> bias;
+    if (!is_number(beta, 0)) bias = reshaped(context.contiguous(self), {to.sizes().back()});
+    emit_matmul(context, a, b, bias, static_cast<float>(alpha), to);
+    return;
+  }
+  const View product = context.temporary(to.dtype(), to.sizes());
+  emit_matmul(context, a, b, std::nullopt, static_cast<float>(alpha), product);
+  const RegisterType type = register_type(to.dtype());
+  const int sum =
+      emitter.emit(PointwiseOp::kMultiplyAdd, type,
+                   {emitter.load(self, type), emitter.load(beta, type), emitter.load(product, type)});
+  emitter.finish({sum}, to.sizes(), {to});
+}
+
+void lower_outer(const Node& node, LoweringContext& context) {
+  const RegisterType type = result_register_type(node);
+  const View to = context.result(node.result());
+  PointwiseEmitter emitter(context);
+  const int left = emitter.load(unsqueezed(context.view(node.input(0)), 1), type);
+  const int right = emitter.load(unsqueezed(context.view(node.input(1)), 0), type);
+  emitter.finish({emitter.emit(PointwiseOp::kMultiply, type, {left, right})}, to.sizes(), {to});
+}
+
+constexpr LoweringRow kRows[] = {
+    {"aten.linear.default", accept_float32, lower_linear, pack_linear},
+    {"aten.matmul.default", accept_float32, lower_matmul},
+    {"aten.mm.default", accept_float32, lower_matmul},
+    {"aten.bmm.default", accept_float32, lower_matmul},
+    {"aten.mv.default", accept_float32, lower_matmul},
+    {"aten.dot.default", accept_float32, lower_matmul},
+    {"aten.addmm.default", accept_float32, lower_addmm},
+    {"aten.baddbmm.default", accept_float32, lower_addmm},
+    {"aten.outer.default", accept_all, lower_outer},
+};
+
+}  // namespace
+
+std::span<const LoweringRow> matmul_lowerings() { return kRows; }
+
+}  // namespace unfuse::cpu

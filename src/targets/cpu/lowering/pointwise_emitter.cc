@@ -1,0 +1,131 @@
+#include "targets/cpu/lowering/pointwise_emitter.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ops/catalogue.h"
+#include "targets/cpu/lowering/view_algebra.h"
+
+namespace unfuse::cpu {
+namespace {
+
+/// Integers before floats, as promotion ranks them. Bools are integers here: both compute in int64.
+bool is_float(RegisterType type) { return type != RegisterType::kInt64; }
+
+}  // namespace
+
+RegisterType register_type(DType dtype) {
+  if (dtype == DType::kFloat64) return RegisterType::kFloat64;
+  return is_floating_point(dtype) ? RegisterType::kFloat32 : RegisterType::kInt64;
+}
+
+RegisterType result_register_type(const Node& node) {
+  return register_type(node.result()->dtype());
+}
+
+RegisterType promoted_register_type(const Node& node) {
+  enum Level { kTensors, kScalarTensors, kNumbers, kLevels };
+  bool present[kLevels] = {};
+  RegisterType types[kLevels] = {RegisterType::kInt64, RegisterType::kInt64, RegisterType::kInt64};
+  const auto add = [&](Level level, RegisterType type) {
+    present[level] = true;
+    if (types[level] == RegisterType::kInt64 || type == RegisterType::kFloat64) types[level] = type;
+  };
+  for (const Argument& argument : node.arguments()) {
+    if (argument.is_value() && argument.value()->is_tensor()) {
+      const TensorType& type = argument.value()->tensor();
+      add(type.rank() > 0 ? kTensors : kScalarTensors, register_type(type.dtype));
+    } else if (argument.holds<double>()) {
+      add(kNumbers, RegisterType::kFloat32);  // the default dtype
+    }
+  }
+  for (const Level level : {kTensors, kScalarTensors, kNumbers}) {
+    if (present[level] && is_float(types[level])) return types[level];
+  }
+  return RegisterType::kInt64;
+}
+
+int PointwiseEmitter::load(const Argument& argument, RegisterType type) {
+  if (const auto* number = argument.get_if<double>()) return constant(*number, type);
+  if (const auto* dim = argument.get_if<Dim>()) return constant(context_->evaluate(*dim), type);
+  if (const auto* flag = argument.get_if<bool>()) return constant(std::int64_t{*flag}, type);
+  const Value* value = argument.value();
+  const auto found = std::find_if(inputs_.begin(), inputs_.end(), [&](const Input& input) {
+    return input.value == value && input.type == type;
+  });
+  if (found != inputs_.end()) return static_cast<int>(found - inputs_.begin());
+  inputs_.push_back({value, context_->view(value), type});
+  return static_cast<int>(inputs_.size()) - 1;
+}
+
+int PointwiseEmitter::load(const View& view, RegisterType type) {
+  inputs_.push_back({nullptr, view, type});
+  return static_cast<int>(inputs_.size()) - 1;
+}
+
+int PointwiseEmitter::constant(double value, RegisterType type) {
+  return emit(PointwiseOp::kConstant, type, {}, {value},
+              type == RegisterType::kInt64 ? static_cast<std::int64_t>(value) : 0);
+}
+
+int PointwiseEmitter::constant(std::int64_t value, RegisterType type) {
+  return emit(PointwiseOp::kConstant, type, {}, {static_cast<double>(value)}, value);
+}
+
+int PointwiseEmitter::emit(PointwiseOp op, RegisterType type, std::initializer_list<int> arguments,
+                           std::array<double, 3> parameters, std::int64_t integer) {
+  PointwiseInstruction instruction;
+  instruction.op = op;
+  instruction.type = type;
+  std::copy(arguments.begin(), arguments.end(), instruction.arguments.begin());
+  instruction.parameters = parameters;
+  instruction.integer = integer;
+  instructions_.push_back(instruction);
+  return kFirstInstruction + static_cast<int>(instructions_.size()) - 1;
+}
+
+double PointwiseEmitter::number(const Argument& argument) const {
+  if (const auto* dim = argument.get_if<Dim>()) {
+    return static_cast<double>(context_->evaluate(*dim));
+  }
+  return argument.number();
+}
+
+void PointwiseEmitter::finish(const std::vector<int>& registers, const Sizes& sizes,
+                              const std::vector<View>& results) {
+  const auto renumber = [&](int index) {
+    if (index < kFirstInstruction) return index;
+    return index - kFirstInstruction + static_cast<int>(inputs_.size());
+  };
+  PointwiseSpec spec;
+  spec.sizes = sizes;
+  spec.threads = context_->threads();
+  std::vector<View> operands;
+  for (const Input& input : inputs_) {
+    operands.push_back(broadcast(input.view, sizes));
+    spec.program.inputs.push_back(input.type);
+    spec.inputs.push_back(operands.back().spec);
+  }
+  for (PointwiseInstruction& instruction : instructions_) {
+    for (int& argument : instruction.arguments) argument = renumber(argument);
+  }
+  spec.program.instructions = std::move(instructions_);
+  for (int index : registers) spec.program.outputs.push_back(renumber(index));
+  for (const View& result : results) spec.outputs.push_back(result.spec);
+  context_->emit(select_pointwise(spec), operands, results);
+}
+
+const PointwiseRow* find_pointwise(OpId id) {
+  static const std::unordered_map<OpId, const PointwiseRow*> rows = [] {
+    std::unordered_map<OpId, const PointwiseRow*> by_id;
+    for (const auto family : {arithmetic_rows(), unary_rows(), activation_rows(),
+                              comparison_rows(), selection_rows()}) {
+      for (const PointwiseRow& row : family) by_id[ops::get(row.op).id] = &row;
+    }
+    return by_id;
+  }();
+  const auto found = rows.find(id);
+  return found == rows.end() ? nullptr : found->second;
+}
+
+}  // namespace unfuse::cpu
