@@ -52,13 +52,18 @@ class Program {
   Program& operator=(Program&&) noexcept;
   ~Program();
 
-  /// Tensor inputs, in the order of the flattened call arguments.
+  /// What the caller passes, in the order of the flattened call arguments: tensors, and ints that
+  /// the model was exported with as symbolic ones, which are passed as int64 tensors without
+  /// dimensions. Constants of the call (None, 3, "mean") were fixed at export and are left out.
   const std::vector<TensorInfo>& inputs() const;
-  /// Tensor outputs, in the order of the flattened result.
+  /// Tensor outputs, in the order of the flattened result. Results that are None or numbers are
+  /// left out.
   const std::vector<TensorInfo>& outputs() const;
 
   /// Runs the model. Inputs may have any strides and are read in place; an input that the model
-  /// mutates is written. Throws Error (kInvalidArgument) naming the input whose dtype, rank or
+  /// mutates is written once everything is computed. Outputs are new tensors. Buffers that the model
+  /// updates belong to the program: each run reads all of them as some run before left them, and
+  /// replaces all of them at its end; of runs at the same time the last to end wins. Throws Error (kInvalidArgument) naming the input whose dtype, rank or
   /// size is wrong.
   std::vector<Tensor> run(std::span<const Tensor> inputs) const;
 

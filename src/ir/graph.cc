@@ -166,6 +166,10 @@ const GraphInput* Graph::input_of(const Value* value) const {
   return &storage_->inputs[index];
 }
 
+void Graph::set_input_kind(std::size_t index, InputKind kind) {
+  storage_->inputs.at(index).kind = kind;
+}
+
 void Graph::set_input_data(std::size_t index, Tensor data) {
   storage_->inputs.at(index).data = std::move(data);
 }

@@ -162,6 +162,7 @@ class Graph {
   /// The input that made this value; null when a node did.
   const GraphInput* input_of(const Value* value) const;
   void set_input_data(std::size_t index, Tensor data);
+  void set_input_kind(std::size_t index, InputKind kind);
 
   /// --- Nodes, in program order: operands stand before their users
   /// Range for `for (Node* node : graph.nodes())`. The node at hand may be erased in the loop's

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "targets/cpu/kernels/copy.h"
+#include "targets/cpu/copy_tensor.h"
 #include "targets/cpu/layout.h"
 #include "targets/cpu/workspace.h"
 #include "unfuse/error.h"
@@ -88,11 +88,7 @@ Tensor in_layout(const Tensor& tensor, const OperandSpec& spec, const GraphInput
   if (same_layout(given, spec) || spec.numel() == 0) return tensor;
   const Tensor owner = Tensor::empty(spec.dtype, spec.sizes);
   Tensor copied = Tensor::view(owner.data(), spec.dtype, spec.sizes, spec.strides, owner.storage());
-  const KernelPtr kernel = select_copy({given, spec, threads});
-  const Tensor scratch =
-      Tensor::empty(DType::kUInt8, {static_cast<std::int64_t>(kernel->scratch_bytes())});
-  void* const operands[] = {tensor.data(), copied.data()};
-  kernel->run(operands, scratch.data_as<std::byte>());
+  copy_tensor(tensor, copied, threads);
   return copied;
 }
 

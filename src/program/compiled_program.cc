@@ -1,0 +1,257 @@
+#include "program/compiled_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "passes/pipeline.h"
+#include "targets/cpu/copy_tensor.h"
+#include "targets/cpu/parallel.h"
+#include "targets/cpu/target.h"
+#include "targets/partition.h"
+#include "unfuse/error.h"
+
+namespace unfuse {
+namespace {
+
+std::string place_of(const LeftOp& left) {
+  if (left.module_path.empty() && left.source.empty()) return "";
+  if (left.source.empty()) return " at " + left.module_path;
+  if (left.module_path.empty()) return " at " + left.source;
+  return fmt::format(" at {} ({})", left.module_path, left.source);
+}
+
+/// Throws Error (kUnsupported) listing every op that the target does not take.
+void refuse_what_is_left(const Report& report, const std::string& where) {
+  if (report.left_to_torch.empty()) return;
+  std::string list;
+  std::int64_t count = 0;
+  for (const LeftOp& left : report.left_to_torch) {
+    count += left.count;
+    list += fmt::format("{}{}{}{}: {}", list.empty() ? "" : "; ", left.op,
+                        left.count > 1 ? fmt::format(" ({} times)", left.count) : "",
+                        place_of(left), left.reason);
+  }
+  throw Error(ErrorKind::kUnsupported,
+              fmt::format("{} node{} of the model cannot run here: {}", count,
+                          count == 1 ? "" : "s", list),
+              where, "torch.compile(model, backend=\"unfuse\") runs such ops in torch");
+}
+
+TensorInfo describe(const std::string& name, const Type& type, const SymbolRanges& symbols) {
+  TensorInfo info;
+  info.name = name;
+  if (std::holds_alternative<IntType>(type)) {
+    info.dtype = DType::kInt64;
+    return info;
+  }
+  const auto& tensor = std::get<TensorType>(type);
+  info.dtype = tensor.dtype;
+  for (const Dim& size : tensor.sizes) {
+    const Range range = size.range(symbols);
+    info.sizes.push_back({size.to_string(), range.minimum, range.maximum});
+  }
+  return info;
+}
+
+std::string input_name(const GraphInput& input) {
+  return input.target.empty() && input.value != nullptr ? input.value->name() : input.target;
+}
+
+bool is_state_kind(OutputKind kind) {
+  return kind == OutputKind::kBufferMutation || kind == OutputKind::kParameterMutation;
+}
+
+std::int64_t read_int(const Tensor& tensor, const std::string& name) {
+  if (tensor.dtype() == DType::kInt64 && tensor.rank() == 0) return *tensor.data_as<std::int64_t>();
+  throw Error(ErrorKind::kInvalidArgument, "an int64 tensor without dimensions is needed",
+              fmt::format("input '{}'", name));
+}
+
+}  // namespace
+
+CompiledProgram::CompiledProgram(pt2::ExportedProgram exported, const CompileOptions& options,
+                                 const std::string& where)
+    : signature_(std::move(exported.signature)),
+      threads_(options.threads > 0 ? options.threads : cpu::default_threads()) {
+  Graph& graph = exported.graph;
+  name_outputs(graph);
+  report_.graphs = 1;
+  passes::run_pipeline(graph, options, report_);
+  partition(graph, cpu::CpuTarget(), report_);
+  refuse_what_is_left(report_, where);
+  make_state(graph);
+  describe_call(graph);
+  find_destinations(graph, where);
+  executable_ = cpu::Executable::compile(std::move(graph), options);
+  preparation_ = executable_->prepare({});
+}
+
+std::shared_ptr<const CompiledProgram> CompiledProgram::load(const std::string& path,
+                                                             const CompileOptions& options) {
+  return std::make_shared<const CompiledProgram>(pt2::read(path), options, path);
+}
+
+/// Names are those in the file: passes may put other values in an output's place.
+void CompiledProgram::name_outputs(const Graph& graph) {
+  for (const GraphOutput& output : graph.outputs()) {
+    if (output.kind != OutputKind::kUser) continue;
+    FlatOutput flat;
+    if (output.value.is_value() && output.value.value()->is_tensor()) {
+      flat.name = output.value.value()->name();
+    } else if (!output.value.is_value()) {
+      flat.constant = output.value;
+    }
+    flat_outputs_.push_back(std::move(flat));
+  }
+}
+
+/// What the model updates is an input of each run, not a part of the preparation.
+void CompiledProgram::make_state(Graph& graph) {
+  for (const GraphOutput& output : graph.outputs()) {
+    if (is_state_kind(output.kind)) state_names_.push_back(output.target);
+  }
+  State state(state_names_.size());
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    const GraphInput& input = graph.inputs()[i];
+    if (input.kind == InputKind::kUser || input.kind == InputKind::kLiteral) continue;
+    const auto found = std::find(state_names_.begin(), state_names_.end(), input.target);
+    if (found == state_names_.end()) continue;
+    state[static_cast<std::size_t>(found - state_names_.begin())] = input.data;
+    graph.set_input_kind(i, InputKind::kUser);
+  }
+  state_ = std::make_shared<const State>(std::move(state));
+}
+
+void CompiledProgram::describe_call(const Graph& graph) {
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.kind == InputKind::kLiteral) {
+      flat_inputs_.push_back({input.target, -1, false, input.literal});
+      continue;
+    }
+    if (input.kind != InputKind::kUser) continue;
+    const auto state = std::find(state_names_.begin(), state_names_.end(), input.target);
+    if (state != state_names_.end()) {
+      sources_.push_back({true, static_cast<std::size_t>(state - state_names_.begin()), true});
+      continue;
+    }
+    const std::string name = input_name(input);
+    const bool is_tensor = input.value->is_tensor();
+    sources_.push_back({false, inputs_.size(), is_tensor});
+    flat_inputs_.push_back({name, static_cast<int>(inputs_.size()), is_tensor, {}});
+    inputs_.push_back(describe(name, input.value->type(), graph.symbols));
+  }
+}
+
+void CompiledProgram::find_destinations(const Graph& graph, const std::string& where) {
+  const auto missing = [&](const GraphOutput& output) -> Error {
+    return {ErrorKind::kInvalidFile, "writes to '" + output.target + "', which it does not have",
+            where};
+  };
+  std::size_t flat = 0;
+  for (const GraphOutput& output : graph.outputs()) {
+    FlatOutput* named = nullptr;
+    if (output.kind == OutputKind::kUser) named = &flat_outputs_.at(flat++);
+    if (!output.value.is_value() || !output.value.value()->is_tensor()) {
+      if (named != nullptr && !output.value.is_value()) named->constant = output.value;
+      continue;
+    }
+    Destination destination;
+    destination.kind = output.kind;
+    if (named != nullptr) {
+      named->position = static_cast<int>(outputs_.size());
+      if (named->name.empty()) named->name = output.value.value()->name();
+      outputs_.push_back(describe(named->name, output.value.value()->type(), graph.symbols));
+    } else if (is_state_kind(output.kind)) {
+      const auto state = std::find(state_names_.begin(), state_names_.end(), output.target);
+      destination.index = static_cast<std::size_t>(state - state_names_.begin());
+      if (!state_->at(destination.index).defined()) throw missing(output);
+    } else {
+      const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&](const TensorInfo& info) {
+        return info.name == output.target;
+      });
+      if (input == inputs_.end()) throw missing(output);
+      destination.index = static_cast<std::size_t>(input - inputs_.begin());
+    }
+    destinations_.push_back(destination);
+  }
+}
+
+std::vector<cpu::InputValue> CompiledProgram::gather(std::span<const Tensor> inputs,
+                                                     const State& state) const {
+  if (inputs.size() != inputs_.size()) {
+    std::string names;
+    for (const TensorInfo& info : inputs_) names += (names.empty() ? "" : ", ") + info.name;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} inputs were given, but {} are needed", inputs.size(),
+                            inputs_.size()),
+                "", names.empty() ? "" : "the inputs are: " + names);
+  }
+  std::vector<cpu::InputValue> values;
+  for (const Source& source : sources_) {
+    const Tensor& tensor = source.is_state ? state[source.index] : inputs[source.index];
+    if (!tensor.defined()) {
+      throw Error(ErrorKind::kInvalidArgument, "the tensor is undefined",
+                  fmt::format("input '{}'", inputs_[source.index].name));
+    }
+    if (source.is_tensor) {
+      values.emplace_back(tensor);
+    } else {
+      values.emplace_back(read_int(tensor, inputs_[source.index].name));
+    }
+  }
+  return values;
+}
+
+std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> inputs) const {
+  const std::shared_ptr<const State> before = state();
+  const std::vector<cpu::InputValue> values = gather(inputs, *before);
+  const std::shared_ptr<const cpu::Plan> plan = executable_->plan(values, threads_);
+
+  std::vector<void*> input_data;
+  for (const cpu::InputValue& value : values) {
+    const auto* tensor = std::get_if<Tensor>(&value);
+    input_data.push_back(tensor == nullptr ? nullptr : tensor->data());
+  }
+  std::vector<Tensor> results;
+  std::vector<void*> output_data;
+  for (const cpu::ConcreteType& type : cpu::Executable::output_types(*plan)) {
+    const Tensor memory = Tensor::empty(type.dtype, type.sizes);
+    results.push_back(Tensor::view(memory.data(), type.dtype, type.sizes, type.strides,
+                                   memory.storage()));
+    output_data.push_back(memory.data());
+  }
+  executable_->run(*plan, *preparation_, input_data, output_data);
+
+  std::vector<Tensor> outputs;
+  auto after = std::make_shared<State>(*before);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Destination& destination = destinations_[i];
+    if (destination.kind == OutputKind::kUser) {
+      outputs.push_back(results[i]);
+    } else if (is_state_kind(destination.kind)) {
+      after->at(destination.index) = results[i];
+    } else {
+      cpu::copy_tensor(results[i], inputs[destination.index], threads_);
+    }
+  }
+  if (!after->empty()) set_state(std::move(after));
+  return outputs;
+}
+
+std::int64_t CompiledProgram::arena_bytes(std::span<const Tensor> inputs) const {
+  return cpu::Executable::arena_bytes(*executable_->plan(gather(inputs, *state()), threads_));
+}
+
+std::shared_ptr<const CompiledProgram::State> CompiledProgram::state() const {
+  const std::lock_guard<std::mutex> lock(state_mutex_);
+  return state_;
+}
+
+void CompiledProgram::set_state(std::shared_ptr<const State> state) const {
+  const std::lock_guard<std::mutex> lock(state_mutex_);
+  state_ = std::move(state);
+}
+
+}  // namespace unfuse
