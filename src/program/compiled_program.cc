@@ -59,6 +59,13 @@ std::string input_name(const GraphInput& input) {
   return input.target.empty() && input.value != nullptr ? input.value->name() : input.target;
 }
 
+/// What stands for a result that is no tensor.
+Argument constant_of(const Argument& output) {
+  if (!output.is_value()) return output;
+  const auto* integer = std::get_if<IntType>(&output.value()->type());
+  return integer == nullptr ? Argument() : Argument(integer->value);
+}
+
 bool is_state_kind(OutputKind kind) {
   return kind == OutputKind::kBufferMutation || kind == OutputKind::kParameterMutation;
 }
@@ -100,8 +107,6 @@ void CompiledProgram::name_outputs(const Graph& graph) {
     FlatOutput flat;
     if (output.value.is_value() && output.value.value()->is_tensor()) {
       flat.name = output.value.value()->name();
-    } else if (!output.value.is_value()) {
-      flat.constant = output.value;
     }
     flat_outputs_.push_back(std::move(flat));
   }
@@ -154,7 +159,7 @@ void CompiledProgram::find_destinations(const Graph& graph, const std::string& w
     FlatOutput* named = nullptr;
     if (output.kind == OutputKind::kUser) named = &flat_outputs_.at(flat++);
     if (!output.value.is_value() || !output.value.value()->is_tensor()) {
-      if (named != nullptr && !output.value.is_value()) named->constant = output.value;
+      if (named != nullptr) named->constant = constant_of(output.value);
       continue;
     }
     Destination destination;

@@ -84,7 +84,7 @@ std::unique_ptr<const Plan> Executable::Implementation::build(std::span<const In
     return sizes;
   };
   for (const GraphOutput& output : graph.outputs()) {
-    if (!output.value.is_value()) continue;
+    if (!output.value.is_value() || !output.value.value()->is_tensor()) continue;
     const TensorType& type = output.value.value()->tensor();
     request.destinations.push_back(
         {output.value.value(),

@@ -50,7 +50,7 @@ class Executable {
   /// Throws Error (kInvalidArgument) naming the input that does not fit.
   std::shared_ptr<const Plan> plan(std::span<const InputValue> inputs, int threads = 0) const;
 
-  /// What the plan's outputs are, one a graph output that is a value, mutations included.
+  /// What the plan's outputs are, one a graph output that is a tensor, mutations included.
   static const std::vector<ConcreteType>& output_types(const Plan& plan);
   static std::int64_t arena_bytes(const Plan& plan);
 
