@@ -1,12 +1,12 @@
 #include "targets/cpu/lowering/checks.h"
 
-#include <string>
+#include <fmt/format.h>
 
 namespace unfuse::cpu {
 namespace {
 
 Refusal refuse_dtype(const Value* value) {
-  return std::string(dtype_name(value->dtype())) + " is not supported by this op";
+  return fmt::format("{} is not supported by this op", dtype_name(value->dtype()));
 }
 
 }  // namespace
@@ -29,8 +29,7 @@ Refusal require_default(const Node& node, std::string_view argument) {
   const int index = node.op().schema.index_of(argument);
   const SchemaArgument& schema = node.op().schema.arguments.at(static_cast<std::size_t>(index));
   if (node.argument(index) == schema.default_value) return std::nullopt;
-  return "'" + std::string(argument) + "' = " + node.argument(index).to_string() +
-         " is not supported";
+  return fmt::format("'{}' = {} is not supported", argument, node.argument(index).to_string());
 }
 
 Refusal first_refusal(std::initializer_list<Refusal> refusals) {
