@@ -4,16 +4,10 @@
 #include <unordered_map>
 
 #include "ops/catalogue.h"
+#include "ops/promotion.h"
 #include "targets/cpu/lowering/view_algebra.h"
 
 namespace unfuse::cpu {
-namespace {
-
-/// Integers before floats, as promotion ranks them. Bools are integers here: both compute in int64.
-bool is_float(RegisterType type) { return type != RegisterType::kInt64; }
-
-}  // namespace
-
 RegisterType register_type(DType dtype) {
   if (dtype == DType::kFloat64) return RegisterType::kFloat64;
   return is_floating_point(dtype) ? RegisterType::kFloat32 : RegisterType::kInt64;
@@ -24,25 +18,7 @@ RegisterType result_register_type(const Node& node) {
 }
 
 RegisterType promoted_register_type(const Node& node) {
-  enum Level { kTensors, kScalarTensors, kNumbers, kLevels };
-  bool present[kLevels] = {};
-  RegisterType types[kLevels] = {RegisterType::kInt64, RegisterType::kInt64, RegisterType::kInt64};
-  const auto add = [&](Level level, RegisterType type) {
-    present[level] = true;
-    if (types[level] == RegisterType::kInt64 || type == RegisterType::kFloat64) types[level] = type;
-  };
-  for (const Argument& argument : node.arguments()) {
-    if (argument.is_value() && argument.value()->is_tensor()) {
-      const TensorType& type = argument.value()->tensor();
-      add(type.rank() > 0 ? kTensors : kScalarTensors, register_type(type.dtype));
-    } else if (argument.holds<double>()) {
-      add(kNumbers, RegisterType::kFloat32);  // the default dtype
-    }
-  }
-  for (const Level level : {kTensors, kScalarTensors, kNumbers}) {
-    if (present[level] && is_float(types[level])) return types[level];
-  }
-  return RegisterType::kInt64;
+  return register_type(ops::result_dtype(std::span(node.arguments()).first(2)));
 }
 
 int PointwiseEmitter::load(const Argument& argument, RegisterType type) {

@@ -17,8 +17,8 @@ RegisterType register_type(DType dtype);
 /// Of a node's first result.
 RegisterType result_register_type(const Node& node);
 
-/// Of a node's tensor and number arguments by PyTorch's promotion: what comparisons compute in.
-/// Dimensioned tensors come before 0-d ones, and those before numbers, within a category.
+/// Of a node's first two arguments, tensors or numbers, by PyTorch's promotion: what comparisons
+/// compute in.
 RegisterType promoted_register_type(const Node& node);
 
 /// Builds a program. Functions return registers.
