@@ -32,7 +32,8 @@ std::string describe(const Value& value) {
 void describe_inputs(const Graph& graph, ModelSummary& summary) {
   for (const GraphInput& input : graph.inputs()) {
     if (input.kind == InputKind::kUser) {
-      summary.inputs.push_back({input.value->name(), describe(*input.value)});
+      const std::string& name = input.target.empty() ? input.value->name() : input.target;
+      summary.inputs.push_back({name, describe(*input.value)});
     } else if (input.kind == InputKind::kLiteral) {
       summary.inputs.push_back({input.target, input.literal.to_string()});
     }

@@ -4,14 +4,15 @@
 
 writes NAME.pt2 (torch.export.save), NAME.inputs.safetensors and NAME.outputs.safetensors beside
 this file, for all models or for those named; NAME.written.safetensors too where the model writes to
-its inputs, with what they hold afterwards. An input or output is stored under the name that the
-exported program gives it. The outputs are what torch computes for the exported graph on the CPU.
+its inputs, with what they hold afterwards. An input is stored under its name in the call (x,
+pair[0]), an output under the name that the exported program gives it. The outputs are what torch computes for the exported graph on the CPU.
 The files are in the tree, so that the C++ tests check against torch without having it; run this
 again only to add a model, or when the format is read differently. Weights are random: what is
 tested is arithmetic.
 """
 
 import dataclasses
+import inspect
 import math
 import pathlib
 import re
@@ -496,9 +497,15 @@ def output_names(program):
     return names
 
 
-def input_names(program):
-    kind = torch.export.graph_signature.InputKind.USER_INPUT
-    return [spec.arg.name for spec in program.graph_signature.input_specs if spec.kind == kind]
+def flat_inputs(made):
+    """Names and values of the flattened arguments of a call: x, pair[0], options['offset']."""
+    bound = inspect.signature(made.model.forward).bind(*made.args, **made.kwargs)
+    names, values = [], []
+    for argument, nested in bound.arguments.items():
+        for path, value in torch.utils._pytree.tree_flatten_with_path(nested)[0]:
+            names.append(argument + torch.utils._pytree.keystr(path))
+            values.append(value)
+    return names, values
 
 
 def write(name):
@@ -520,15 +527,15 @@ def write(name):
     shorten_sources(program, keep=not made.core)
     torch.export.save(program, FOLDER / f"{name}.pt2")
 
-    flat_inputs = torch.utils._pytree.tree_leaves((made.args, made.kwargs))
-    inputs = flat_tensors(input_names(program), flat_inputs)
+    names, values = flat_inputs(made)
+    inputs = flat_tensors(names, values)
     save_file(inputs, FOLDER / f"{name}.inputs.safetensors")
     with torch.no_grad():
         results = program.module()(*made.args, **made.kwargs)
     flat_outputs = torch.utils._pytree.tree_leaves(results)
     outputs = flat_tensors(output_names(program), flat_outputs)
     save_file(outputs, FOLDER / f"{name}.outputs.safetensors")
-    after = flat_tensors(input_names(program), flat_inputs)
+    after = flat_tensors(names, values)
     written = {key: value for key, value in after.items() if not value.equal(inputs[key])}
     if written:
         save_file(written, FOLDER / f"{name}.written.safetensors")
