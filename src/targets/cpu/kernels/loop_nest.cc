@@ -76,6 +76,8 @@ RowWalker::RowWalker(std::span<const std::int64_t> sizes, std::span<const std::i
                      std::int64_t row)
     : sizes_(sizes), strides_(strides) {
   for (std::size_t dim = sizes.size(); dim-- > 0;) {
+    index_[dim] = 0;
+    if (sizes[dim] == 0) continue;  // there is no row to walk to
     index_[dim] = row % sizes[dim];
     row /= sizes[dim];
     offset_ += index_[dim] * strides[dim];
