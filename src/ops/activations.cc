@@ -59,7 +59,7 @@ constexpr OpInfo kRows[] = {
      unary_type},
     {"aten._prelu_kernel.default", "(Tensor self, Tensor weight) -> Tensor", kPointwise,
      binary_type},
-    {"aten.prelu.default", "(Tensor self, Tensor weight) -> Tensor"},
+    {"aten.prelu.default", "(Tensor self, Tensor weight) -> Tensor", {}, unary_type},
     {"aten.glu.default", "(Tensor self, int dim=-1) -> Tensor", {}, gated_type},
 };
 

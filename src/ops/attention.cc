@@ -12,8 +12,7 @@ constexpr OpInfo kRows[] = {
      "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
      "float dropout_p=0., bool is_causal=False, *, float? scale=None, "
      "bool enable_gqa=False) -> Tensor",
-     kFused,
-     scaled_dot_product_attention_type},
+     kFused, scaled_dot_product_attention_type},
     {"aten._scaled_dot_product_flash_attention_for_cpu.default",
      "(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, "
      "*, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",

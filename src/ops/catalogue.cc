@@ -35,6 +35,7 @@ constexpr Family kFamilies[] = {
     attention_ops,
     asserts_ops,
     loss_ops,
+    recurrent_ops,
 };
 
 struct Catalogue {

@@ -93,6 +93,7 @@ constexpr OpInfo kRows[] = {
      "bool? pin_memory=None) -> Tensor",
      {},
      scalar_tensor_type},
+    {"aten.cartesian_prod.default", "(Tensor[] tensors) -> Tensor"},
     {"aten.full_like.default",
      "(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None, "

@@ -27,5 +27,6 @@ std::span<const OpInfo> scan_ops();
 std::span<const OpInfo> attention_ops();
 std::span<const OpInfo> asserts_ops();
 std::span<const OpInfo> loss_ops();
+std::span<const OpInfo> recurrent_ops();
 
 }  // namespace unfuse::ops

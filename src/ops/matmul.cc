@@ -39,6 +39,8 @@ constexpr OpInfo kRows[] = {
      "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor"},
     {"aten.tensordot.default",
      "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor"},
+    {"aten.cdist.default", "(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor"},
+    {"aten._cdist_forward.default", "(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor"},
     {"aten._addmm_activation.default",
      "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, "
      "bool use_gelu=False) -> Tensor"},

@@ -42,6 +42,10 @@ constexpr OpInfo kRows[] = {
      "(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
      "Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, "
      "Tensor)"},
+    {"aten._native_batch_norm_legit_functional.default",
+     "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+     "Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, "
+     "Tensor, Tensor running_mean_out, Tensor running_var_out)"},
     {"aten.cudnn_batch_norm.default",
      "(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool training, float exponential_average_factor, "

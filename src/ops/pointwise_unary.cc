@@ -29,6 +29,7 @@ constexpr OpInfo kRows[] = {
     {"aten.rsqrt.default", "(Tensor self) -> Tensor", kPointwise, unary_floating_type},
     {"aten.rsqrt_.default", "(Tensor(a!) self) -> Tensor(a!)", kPointwise, unchanged_type},
     {"aten.square.default", "(Tensor self) -> Tensor", kPointwise, square_type},
+    {"aten.square_.default", "(Tensor(a!) self) -> Tensor(a!)", kPointwise, unchanged_type},
     {"aten.reciprocal.default", "(Tensor self) -> Tensor", kPointwise, unary_floating_type},
     {"aten.reciprocal_.default", "(Tensor(a!) self) -> Tensor(a!)", kPointwise, unchanged_type},
     {"aten.sin.default", "(Tensor self) -> Tensor", kPointwise, unary_floating_type},

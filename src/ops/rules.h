@@ -29,6 +29,9 @@ std::vector<Type> gated_type(const Arguments& arguments);        ///< glu (self,
 /// The first argument as it is, for ops that write into it or pass it on.
 std::vector<Type> unchanged_type(const Arguments& arguments);
 
+/// No result: assertions.
+std::vector<Type> nothing_type(const Arguments& arguments);
+
 /// --- Views (rules_views.cc; rules_slices.cc what cuts), with exact strides and offsets
 std::vector<Type> view_type(const Arguments& arguments);
 std::vector<Type> view_dtype_type(const Arguments& arguments);
@@ -45,6 +48,7 @@ std::vector<Type> move_dimension_type(const Arguments& arguments);
 std::vector<Type> expand_type(const Arguments& arguments);
 std::vector<Type> expand_as_type(const Arguments& arguments);
 std::vector<Type> broadcast_tensors_type(const Arguments& arguments);
+std::vector<Type> meshgrid_type(const Arguments& arguments);
 std::vector<Type> squeeze_type(const Arguments& arguments);
 std::vector<Type> squeeze_dimensions_type(const Arguments& arguments);  ///< one dim or several
 std::vector<Type> unsqueeze_type(const Arguments& arguments);

@@ -174,4 +174,6 @@ std::vector<Type> gated_type(const Arguments& arguments) {
 
 std::vector<Type> unchanged_type(const Arguments& arguments) { return {tensor_type(arguments[0])}; }
 
+std::vector<Type> nothing_type(const Arguments&) { return {}; }
+
 }  // namespace unfuse::ops

@@ -204,6 +204,27 @@ std::vector<Type> broadcast_tensors_type(const Arguments& arguments) {
   return results;
 }
 
+// (tensors) or (tensors, indexing): the i-th tensor runs along the i-th dimension of each grid.
+std::vector<Type> meshgrid_type(const Arguments& arguments) {
+  const Argument::Tensors& tensors = arguments[0].tensors();
+  const bool columns_first = arguments.size() > 1 && arguments[1].string() == "xy";
+  std::vector<Dim> sizes;
+  for (const Value* value : tensors) {
+    if (value->rank() > 1) refuse("meshgrid takes tensors of at most one dimension");
+    sizes.push_back(value->tensor().numel());
+  }
+  if (columns_first && sizes.size() > 1) std::swap(sizes[0], sizes[1]);
+  std::vector<Type> grids;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::size_t along = columns_first && i < 2 && tensors.size() > 1 ? 1 - i : i;
+    std::vector<Dim> line(sizes.size(), Dim(1));
+    line[along] = sizes[along];
+    TensorType grid = expanded(viewed(tensors[i]->tensor(), line), sizes);
+    grids.emplace_back(std::move(grid));
+  }
+  return grids;
+}
+
 std::vector<Type> squeeze_type(const Arguments& arguments) {
   TensorType result = tensor_type(arguments[0]);
   for (std::size_t i = result.sizes.size(); i-- > 0;) {

@@ -343,6 +343,21 @@ def broadcast_tensors(s, row):
     return [[s.tensor(s.shrunk(sizes)) for _ in range(s.rng.randint(1, 3))]]
 
 
+def meshgrid(s, row):
+    dtype = [s.rng.choice(FLOATS)]
+    tensors = [s.tensor(s.sizes(0, 1), dtype) for _ in range(s.rng.randint(1, 3))]
+    return [tensors, *([{"indexing": s.rng.choice(["ij", "xy"])}] if "indexing" in row.name else [])]
+
+
+def nothing(s, row):
+    name = row.name.split(".")[1]
+    if name == "_assert_tensor_metadata":
+        return [s.tensor(s.sizes())]
+    if name == "_assert_async":
+        return [torch.ones(1, dtype=torch.bool), *(["told"] if row.name.endswith("msg") else [])]
+    return [1, *(["told"] if name == "_assert_scalar" else [])]
+
+
 def squeeze_dimensions(s, row):
     sizes = s.sizes()
     return [s.tensor(sizes), s.dims(len(sizes)) if row.name.endswith("dims") else s.dim(len(sizes))]
@@ -911,6 +926,8 @@ SAMPLERS = {
     "expand_type": expand,
     "expand_as_type": expand_as,
     "broadcast_tensors_type": broadcast_tensors,
+    "meshgrid_type": meshgrid,
+    "nothing_type": nothing,
     "squeeze_type": plain,
     "squeeze_dimensions_type": squeeze_dimensions,
     "unsqueeze_type": unsqueeze,
@@ -1041,6 +1058,8 @@ def draw(row: Row, rng: random.Random) -> Sample | None:
     except (RuntimeError, IndexError, NotImplementedError, TypeError, ValueError):
         return None
     flat = list(results) if isinstance(results, (list, tuple)) else [results]
+    if results is None:
+        flat = []
     return Sample(
         op=row.name,
         arguments=described,
