@@ -1041,30 +1041,45 @@ class Sample:
     results: list
 
 
-def draw(row: Row, rng: random.Random) -> Sample | None:
-    """One call, or None when PyTorch refuses what was drawn."""
+def draw_call(row: Row, rng: random.Random) -> tuple[list, dict] | None:
+    """Positional and keyword arguments; PyTorch may yet refuse them. None when nothing was drawn."""
     drawn = SAMPLERS[row.rule](Sampler(rng), row)
     if drawn is None:
         return None
     keywords = drawn.pop() if drawn and isinstance(drawn[-1], dict) else {}
-    keywords = {name: value for name, value in keywords.items() if value is not None
-                or name == "rounding_mode"}
-    # The types are taken before the call: ops in place may change them.
-    described = [describe(value) for value in drawn]
+    given = {k: v for k, v in keywords.items() if v is not None or k == "rounding_mode"}
+    return drawn, given
+
+
+def run(row: Row, arguments: list, keywords: dict) -> list | None:
+    """What PyTorch gives, as a list; None when it refuses."""
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            results = row.overload(*drawn, **keywords)
+            results = row.overload(*arguments, **keywords)
     except (RuntimeError, IndexError, NotImplementedError, TypeError, ValueError):
         return None
-    flat = list(results) if isinstance(results, (list, tuple)) else [results]
     if results is None:
-        flat = []
+        return []
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def draw(row: Row, rng: random.Random) -> Sample | None:
+    """The types of one call, or None when PyTorch refuses what was drawn."""
+    call = draw_call(row, rng)
+    if call is None:
+        return None
+    arguments, keywords = call
+    # Described before the call: ops in place may change them.
+    described = describe(arguments)
+    results = run(row, arguments, keywords)
+    if results is None:
+        return None
     return Sample(
         op=row.name,
         arguments=described,
         keywords={name: describe(value) for name, value in keywords.items()},
-        results=[describe(result) for result in flat],
+        results=describe(results),
     )
 
 
