@@ -63,10 +63,10 @@ Value* same_view(Builder& builder, const Node& view, Value* of) {
   return builder.call(view.op(), std::move(positional), keywords);
 }
 
-// How many nodes a mask is followed through; models have less than ten.
-constexpr int kMaximumDepth = 64;
+// How many nodes a mask is followed through at most; models have less than ten.
+constexpr int kSearchedNodes = 256;
 
-Value* minus_infinite(Builder& builder, Value* mask, int depth = 0);
+Value* minus_infinite(Builder& builder, Value* mask, int& budget);
 
 // zeros with -inf filled in
 Value* of_masked_fill(Builder& builder, const Node& fill) {
@@ -96,27 +96,27 @@ Value* of_triu(Builder& builder, const Node& triu) {
   return call(builder, triu.op().name, {ones, triu.argument(1)});
 }
 
-Value* of_sum(Builder& builder, const Node& add, int depth) {
+Value* of_sum(Builder& builder, const Node& add, int& budget) {
   if (!add.argument(1).is_value() || !is_filled_with(add.argument("alpha"), 1)) return nullptr;
-  Value* left = minus_infinite(builder, add.input(0), depth);
+  Value* left = minus_infinite(builder, add.input(0), budget);
   if (left == nullptr) return nullptr;
-  Value* right = minus_infinite(builder, add.input(1), depth);
+  Value* right = minus_infinite(builder, add.input(1), budget);
   if (right == nullptr) return nullptr;
   return call(builder, "aten.logical_or.default", {left, right});
 }
 
 // Null when it cannot be shown that every element is 0 or -inf; else true where it is -inf.
-Value* minus_infinite(Builder& builder, Value* mask, int depth) {
+Value* minus_infinite(Builder& builder, Value* mask, int& budget) {
   const Node* node = mask->producer();
-  if (node == nullptr || depth > kMaximumDepth || !is_floating_point(mask->dtype())) return nullptr;
+  if (node == nullptr || --budget < 0 || !is_floating_point(mask->dtype())) return nullptr;
   const std::string_view op = node->op().name;
   if (op.starts_with("aten.masked_fill.")) return of_masked_fill(builder, *node);
   if (op.starts_with("aten.where.")) return of_where(builder, *node);
   if (op == "aten.triu.default") return of_triu(builder, *node);
-  if (op == "aten.add.Tensor") return of_sum(builder, *node, depth + 1);
-  if (copies_elements(op)) return minus_infinite(builder, node->input(0), depth + 1);
+  if (op == "aten.add.Tensor") return of_sum(builder, *node, budget);
+  if (copies_elements(op)) return minus_infinite(builder, node->input(0), budget);
   if (!is_view(op)) return nullptr;
-  Value* viewed = minus_infinite(builder, node->input(0), depth + 1);
+  Value* viewed = minus_infinite(builder, node->input(0), budget);
   return viewed == nullptr ? nullptr : same_view(builder, *node, viewed);
 }
 
@@ -186,7 +186,8 @@ Value* negate(Builder& builder, Value* value) {
 
 NonzeroMask nonzero_of(Builder& builder, Value* mask) {
   if (mask->dtype() == DType::kBool) return {mask, true};
-  if (Value* masked = minus_infinite(builder, mask)) return {masked, true};
+  int budget = kSearchedNodes;
+  if (Value* masked = minus_infinite(builder, mask, budget)) return {masked, true};
   return {call(builder, "aten.ne.Scalar", {mask, 0}), false};
 }
 
@@ -200,7 +201,8 @@ AttentionMask read_attended(Builder& builder, Value* attended) {
 }
 
 AttentionMask read_added_mask(Builder& builder, Value* mask) {
-  Value* masked = minus_infinite(builder, mask);
+  int budget = kSearchedNodes;
+  Value* masked = minus_infinite(builder, mask, budget);
   if (masked == nullptr) return {mask, false};
   return read_attended(builder, negate(builder, masked));
 }
