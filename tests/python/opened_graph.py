@@ -5,7 +5,6 @@ compared then is the decomposition, not our kernels.
 """
 
 import torch
-from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from unfuse import _unfuse
@@ -22,9 +21,11 @@ FUSED = {
 
 
 def trace(function, tensors, tracing="fake", pre_dispatch=True):
-    """The function's ATen graph, composite ops kept unless `pre_dispatch` is false."""
+    """The function's ATen graph, composite ops kept unless `pre_dispatch` is false, and where its
+    symbolic sizes are found."""
     with torch.no_grad():
-        return make_fx(function, tracing_mode=tracing, pre_dispatch=pre_dispatch)(*tensors)
+        module = make_fx(function, tracing_mode=tracing, pre_dispatch=pre_dispatch)(*tensors)
+    return module, declare_symbols(module)
 
 
 def declare_symbols(module):
@@ -43,11 +44,10 @@ def declare_symbols(module):
 
 
 class Opened:
-    """A graph with its fused ops opened, as something to call."""
+    """What trace() gives, with its fused ops opened, as something to call."""
 
     def __init__(self, traced, rows="op", compile_graph=_unfuse.open_for_torch):
-        module = fx.GraphModule(traced, traced.graph)
-        self._sizes = declare_symbols(module)
+        module, self._sizes = traced
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
         imported = import_graph(module, [GraphInput("user", node.name) for node in placeholders])
         compiled = compile_graph(imported.graph, rows)
@@ -95,21 +95,20 @@ class Results:
             assert (ours - exact).abs().max() <= 2 * (eager - exact).abs().max() + rounding
 
 
-def check(function, *tensors, rows="op", tracing="fake"):
+def check(function, *tensors, tracing="fake", others=None):
     """The opened graph gives what the function gives and holds nothing fused; and the CPU target
-    takes all of it, float64 excepted."""
-    return check_graph(trace(function, tensors, tracing), function, *tensors, rows=rows)
+    takes all of it, float64 excepted. `others` are of other sizes, for symbolic ones."""
+    return check_graph(trace(function, tensors, tracing), function, *tensors, others=others)
 
 
-def check_graph(traced, function, *tensors, rows="op"):
-    results = Results(function, tensors)
-    opened = Opened(traced, rows)
+def check_graph(traced, function, *tensors, others=None):
+    opened, on_target = Opened(traced), Opened(traced, compile_graph=_unfuse.compile)
     assert not [op for op in opened.ops if op.split(".")[1] in FUSED], opened.ops
-    results.compare(opened(*tensors))
-    on_target = Opened(traced, rows, _unfuse.compile)
-    results.compare(on_target(*tensors))
-    if not any(t.dtype == torch.float64 for t in tensors):
-        assert on_target.ops == []
+    assert on_target.ops == [] or any(t.dtype == torch.float64 for t in tensors)
+    for arguments in [tensors] if others is None else [tensors, others]:
+        results = Results(function, arguments)
+        results.compare(opened(*arguments))
+        results.compare(on_target(*arguments))
     return opened
 
 

@@ -63,7 +63,7 @@ def attention_weights(embed, dtype):
     ]
 
 
-def check_attention(
+def attention_case(
     kind,
     *,
     batch=2,
@@ -74,39 +74,40 @@ def check_attention(
     inputs="self",
     need_weights=False,
     average=True,
-    rows="op",
-    tracing="fake",
     mask=None,
-    mask_type=None,
 ):
-    if mask is None:
-        mask, mask_type = masks(kind, batch, length, heads)
+    """A call of the op, and the tensors that it takes."""
+    given, mask_type = masks(kind, batch, length, heads) if mask is None else ([mask], 1)
     x, y, z = (random(batch, length, embed, dtype=dtype, seed=seed) for seed in range(3))
     tensors = {"self": [x], "key is value": [x, y], "all differ": [x, y, z]}[inputs]
-    weights = attention_weights(embed, dtype)
+    count = len(tensors)
 
     def call(*arguments):
-        q, k, v = {1: lambda q: (q, q, q), 2: lambda q, k: (q, k, k), 3: lambda *a: a}[
-            len(tensors)
-        ](*arguments[: len(tensors)])
-        given = arguments[len(tensors) + 4 :]
+        query = arguments[0]
+        key = arguments[min(1, count - 1)]
+        value = arguments[count - 1]
+        weights, masked = arguments[count : count + 4], arguments[count + 4 :]
         return aten._native_multi_head_attention(
-            q,
-            k,
-            v,
+            query,
+            key,
+            value,
             embed,
             heads,
-            *arguments[len(tensors) : len(tensors) + 4],
-            given[0] if given else None,
+            *weights,
+            masked[0] if masked else None,
             need_weights,
             average,
             mask_type,
         )
 
-    opened = check(call, *tensors, *weights, *mask, rows=rows, tracing=tracing)
+    return call, [*tensors, *attention_weights(embed, dtype), *given]
+
+
+def check_attention(kind, **options):
+    call, tensors = attention_case(kind, **options)
+    opened = check(call, *tensors)
     assert opened.opened == {"aten._native_multi_head_attention.default": 1}
     assert bool(opened.notes) == ("float" in kind or "biased" in kind)
-    return opened
 
 
 WEIGHTS = {
@@ -145,7 +146,7 @@ def test_attention_gives_nan_for_a_fully_masked_row(look, weights):
     mask = HIDDEN_ROWS
     if look == "float":
         mask = torch.zeros(2, 5).masked_fill(mask, -INF)
-    check_attention("padding " + look, mask=[mask], mask_type=1, **WEIGHTS[weights])
+    check_attention("padding " + look, mask=mask, **WEIGHTS[weights])
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
@@ -186,7 +187,9 @@ def test_attention_of_nothing(sizes, need_weights):
 @pytest.mark.parametrize("kind", ["none", "source", "padding", "full float"])
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_attention_of_symbolic_sizes(kind, weights):
-    check_attention(kind, tracing="symbolic", **WEIGHTS[weights])
+    call, tensors = attention_case(kind, batch=3, length=5, **WEIGHTS[weights])
+    _, others = attention_case(kind, batch=4, length=7, **WEIGHTS[weights])
+    check(call, *tensors, tracing="symbolic", others=others)
 
 
 def test_attention_with_a_rectangular_projection_and_one_bias_for_all():
@@ -217,7 +220,7 @@ def layer_weights(embed, forward, dtype):
     return [random(*size, seed=seed).mul(0.4).to(dtype) for seed, size in enumerate(sizes, 20)]
 
 
-def check_layer(
+def layer_case(
     kind,
     *,
     batch=2,
@@ -227,31 +230,34 @@ def check_layer(
     gelu=False,
     norm_first=False,
     dtype=torch.float32,
-    tracing="fake",
     mask=None,
-    mask_type=None,
     eps=1e-5,
 ):
-    if mask is None:
-        mask, mask_type = masks(kind, batch, length, heads)
+    """A call of the op, and the tensors that it takes."""
+    given, mask_type = masks(kind, batch, length, heads) if mask is None else ([mask], 1)
 
     def call(x, *arguments):
-        w = arguments[:12]
+        weights, masked = arguments[:12], arguments[12:]
         return aten._transformer_encoder_layer_fwd(
             x,
             embed,
             heads,
-            *w[:4],
+            *weights[:4],
             gelu,
             norm_first,
             eps,
-            *w[4:],
-            arguments[12] if mask else None,
+            *weights[4:],
+            masked[0] if masked else None,
             mask_type,
         )
 
     x = random(batch, length, embed, dtype=dtype)
-    opened = check(call, x, *layer_weights(embed, 20, dtype), *mask, tracing=tracing)
+    return call, [x, *layer_weights(embed, 20, dtype), *given]
+
+
+def check_layer(kind, **options):
+    call, tensors = layer_case(kind, **options)
+    opened = check(call, *tensors)
     assert opened.opened == {"aten._transformer_encoder_layer_fwd.default": 1}
 
 
@@ -270,7 +276,7 @@ def test_layer_of_other_sizes(kind, batch, length, heads):
 
 
 def test_layer_gives_nan_for_a_fully_masked_row():
-    check_layer("padding", mask=[HIDDEN_ROWS], mask_type=1)
+    check_layer("padding", mask=HIDDEN_ROWS)
 
 
 @pytest.mark.parametrize("sizes", [(0, 3), (2, 0)])
@@ -281,7 +287,9 @@ def test_layer_of_nothing(sizes):
 @pytest.mark.parametrize("kind", ["none", "source", "padding"])
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_layer_of_symbolic_sizes(kind, norm_first):
-    check_layer(kind, norm_first=norm_first, tracing="symbolic")
+    call, tensors = layer_case(kind, batch=3, length=5, norm_first=norm_first)
+    _, others = layer_case(kind, batch=4, length=7, norm_first=norm_first)
+    check(call, *tensors, tracing="symbolic", others=others)
 
 
 def test_layer_in_bfloat16_with_float_norms():
