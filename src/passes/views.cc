@@ -18,6 +18,7 @@ Value* replay_other(Builder& builder, const ViewStep& step, Value* base) {
   Node* copy = builder.graph().create_node(step.node->op(), std::move(arguments), std::move(types),
                                            builder.insertion_point());
   copy->set_origin(step.node->origin());
+  copy->set_import_index(step.node->import_index());
   return copy->result(step.result);
 }
 

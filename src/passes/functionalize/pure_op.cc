@@ -74,8 +74,23 @@ const std::unordered_map<std::string_view, MakePure>& special_ops() {
   return kTable;
 }
 
+// In-place ops whose pure sister has another overload name.
+const std::unordered_map<std::string_view, std::string_view>& renamed_ops() {
+  static const std::unordered_map<std::string_view, std::string_view> kTable = {
+      {"aten.float_power_.Scalar", "aten.float_power.Tensor_Scalar"},
+      {"aten.float_power_.Tensor", "aten.float_power.Tensor_Tensor"},
+      {"aten.floor_divide_.Tensor", "aten.floor_divide.default"},
+      {"aten.pow_.Scalar", "aten.pow.Tensor_Scalar"},
+      {"aten.pow_.Tensor", "aten.pow.Tensor_Tensor"},
+  };
+  return kTable;
+}
+
 // "aten.add_.Tensor" -> "aten.add.Tensor", "aten.__iand__.Tensor" -> "aten.__and__.Tensor"
 std::string pure_name(const std::string& name) {
+  if (const auto renamed = renamed_ops().find(name); renamed != renamed_ops().end()) {
+    return std::string(renamed->second);
+  }
   const auto first = name.find('.');
   const auto second = name.rfind('.');
   if (first == std::string::npos || first == second) return "";

@@ -18,11 +18,6 @@ Replacement first_result(const Node& node, Value* value) {
   return values;
 }
 
-Value* typed_as(Value* built, const Node& node) {
-  built->set_type(node.result()->type());
-  return built;
-}
-
 Replacement native_layer_norm(RewriteContext& at, const Node& node) {
   if (!only_first_used(node)) return kKeep;
   return first_result(
@@ -81,23 +76,40 @@ Arguments inference_batch_norm(const Node& node, std::string_view eps) {
           false};
 }
 
+bool has_running_statistics(const Node& node) {
+  const Schema& schema = node.op().schema;
+  return schema.index_of("running_mean") >= 0 && !node.argument("running_mean").is_none() &&
+         !node.argument("running_var").is_none();
+}
+
 bool in_training(const Node& node) {
   const int training = node.op().schema.index_of("training");
-  const bool has_statistics =
-      !node.argument("running_mean").is_none() && !node.argument("running_var").is_none();
-  return (training >= 0 && node.argument(training).boolean()) || !has_statistics;
+  return training >= 0 && node.argument(training).boolean();
+}
+
+// In a batch of one, statistics of the batch are those of each channel: instance norm, as it
+// arrives decomposed.
+Replacement by_own_statistics(RewriteContext& at, const Node& node) {
+  Value* input = node.input(0);
+  const auto channels = input->rank() >= 2 ? input->size(1).constant() : std::nullopt;
+  if (has_running_statistics(node) || !channels || input->size(0) != Dim(1)) return kKeep;
+  Value* made = at.call("aten.group_norm.default", {input, *channels, node.argument("weight"),
+                                                    node.argument("bias"), node.argument("eps")});
+  return first_result(node, made);
 }
 
 Replacement native_batch_norm(RewriteContext& at, const Node& node) {
-  if (!only_first_used(node) || in_training(node)) return kKeep;
+  if (!only_first_used(node)) return kKeep;
   const bool cudnn = node.is("aten.cudnn_batch_norm.default");
+  if (in_training(node)) return cudnn ? Replacement(kKeep) : by_own_statistics(at, node);
+  if (!has_running_statistics(node)) return kKeep;
   Value* made =
       at.call("aten.batch_norm.default", inference_batch_norm(node, cudnn ? "epsilon" : "eps"));
-  return first_result(node, typed_as(made, node));
+  return first_result(node, made);
 }
 
 Replacement batch_norm(RewriteContext& at, const Node& node) {
-  if (in_training(node)) return kKeep;
+  if (in_training(node) || !has_running_statistics(node)) return kKeep;
   return at.become(node, "aten.batch_norm.default", inference_batch_norm(node, "eps"));
 }
 
@@ -115,6 +127,7 @@ constexpr RewriteRow kRows[] = {
     {"aten.group_norm.default", group_norm},
     {"aten.instance_norm.default", instance_norm},
     {"aten.native_batch_norm.default", native_batch_norm},
+    {"aten._native_batch_norm_legit.no_stats", native_batch_norm},
     {"aten.cudnn_batch_norm.default", native_batch_norm},
     {"aten._native_batch_norm_legit_no_training.default", native_batch_norm},
     {"aten.batch_norm.default", batch_norm},

@@ -175,8 +175,21 @@ Replacement slice_scatter(RewriteContext& at, const Node& node) {
   const bool in_order = less_equal(Dim(0), start, at.symbols()) == Answer::kYes &&
                         less_equal(start, end, at.symbols()) == Answer::kYes &&
                         less_equal(end, size, at.symbols()) == Answer::kYes;
-  if (node.argument("step").dim() != Dim(1) || !in_order) return kKeep;
+  if (!in_order) return kKeep;
+  if (const Dim& step = node.argument("step").dim(); step != Dim(1)) {
+    return at.become(node, "aten.slice_scatter.default",
+                     {self, node.input(1), dimension, start, end, step});
+  }
   return replace_by(written_slice(at, self, node.input(1), dimension, start, end));
+}
+
+// copy(self, src): src, as large and of the dtype as self is.
+Replacement copy(RewriteContext& at, const Node& node) {
+  const Argument& source = node.argument("src");
+  const TensorType& type = node.result()->tensor();
+  if (!source.is_value() || source.value()->tensor().device != type.device) return kKeep;
+  return replace_by(
+      expand(at.builder, convert(at.builder, source.value(), type.dtype), type.sizes));
 }
 
 Replacement select_scatter(RewriteContext& at, const Node& node) {
@@ -247,6 +260,7 @@ constexpr RewriteRow kRows[] = {
     {"aten.repeat.default", repeat},
     {"aten.repeat_interleave.self_int", repeat_interleave},
     {"aten.roll.default", roll},
+    {"aten.copy.default", copy},
     {"aten.slice_scatter.default", slice_scatter},
     {"aten.select_scatter.default", select_scatter},
     {"aten.pad.default", pad},
