@@ -197,7 +197,8 @@ Node* NodeImporter::create(const Json& node, const std::string& op_name,
     check_results(node, *op, place);
     complete = known_arguments(node, *op, std::move(arguments), place);
   } else {
-    op = &opaque_op(op_name, arguments, types);
+    // Passes look ops up by name: a call that they cannot take must not have the name of one.
+    op = &opaque_op(op == nullptr ? op_name : op_name + "(opaque)", arguments, types);
     for (NamedArgument& argument : arguments) {
       complete.push_back(std::move(argument.value.argument));
     }

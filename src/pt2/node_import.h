@@ -41,9 +41,10 @@ class NodeImporter {
       : graph_(&graph), types_(graph_json, symbols), symbols_(&symbols), scope_(&scope) {}
 
   /// Known ops get their arguments in schema order; unknown ones, and those with arguments that our
-  /// graph cannot hold, become opaque. Arithmetic on sizes leaves no node behind: its result is a
-  /// Dim. `index` is the node's place in the file. Fails at `node` when the arguments or results do
-  /// not fit the op's schema, and on names that are undefined or defined twice.
+  /// graph cannot hold, become opaque; the latter get names like "aten.mul.Tensor(opaque)".
+  /// Arithmetic on sizes leaves no node behind: its result is a Dim. `index` is the node's place in
+  /// the file. Fails at `node` when the arguments or results do not fit the op's schema, and on
+  /// names that are undefined or defined twice.
   void import(const Json& node, int index);
 
  private:

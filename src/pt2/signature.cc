@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "pt2/failure.h"
 #include "unfuse/error.h"
 
 namespace unfuse::pt2 {
@@ -234,7 +235,8 @@ void SignatureImporter::import_output(const Json& argument, const Json& spec) {
     output.kind = OutputKind::kUserInputMutation;
     output.target = mutated_input(held.at("user_input_name"), InputKind::kUser);
   } else if (kind == "gradient_to_parameter" || kind == "gradient_to_user_input") {
-    spec.fail("a program that computes gradients: export the model for inference");
+    pt2::fail(spec.document().file(), "the program computes gradients",
+              "export the model for inference: without a loss");
   } else if (kind != "user_output" && kind != "loss_output") {
     spec.fail("unknown kind of output '" + kind + "'");
   }

@@ -516,7 +516,7 @@ TEST(Damaged, SignaturesThatDoNotFitTheGraph) {
 }
 
 TEST(Damaged, GradientsAreNotComputed) {
-  expect_model_refused("reader/nested.pt2", "a program that computes gradients", [](json& model) {
+  expect_model_refused("reader/nested.pt2", "the program computes gradients", [](json& model) {
     json spec = spec_of(model, "output_specs", 0)["user_output"];
     spec["parameter_name"] = "layers.0.proj.weight";
     spec_of(model, "output_specs", 0) = {{"gradient_to_parameter", spec}};

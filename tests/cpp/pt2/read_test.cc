@@ -150,7 +150,7 @@ TEST(Read, DataDependentSizesStayWithTheirNodes) {
   EXPECT_EQ(only_node(graph, "aten.zeros.default")->result()->size(0), Dim::symbol("u0") * Dim(2));
   EXPECT_EQ(only_node(graph, "aten.nonzero.default")->result()->size(0), Dim::symbol("u1"));
   // x / rows ** 0.5: the float is computed when the model runs, so the division is not ours.
-  const Node* division = only_node(graph, "aten.div.Tensor");
+  const Node* division = only_node(graph, "aten.div.Tensor(opaque)");
   EXPECT_TRUE(division->op().opaque());
   EXPECT_TRUE(std::holds_alternative<FloatType>(division->input(1)->type()));
   // What no Dim can hold is a symbol with the expression as its name.
@@ -330,7 +330,7 @@ TEST(Read, UnknownOpsAreOpaque) {
   EXPECT_TRUE(cond->op().opaque());
   EXPECT_EQ(cond->operands().size(), 2U);
   // A complex factor is nothing that our graph holds.
-  EXPECT_TRUE(only_node(graph, "aten.mul.Tensor")->op().opaque());
+  EXPECT_TRUE(only_node(graph, "aten.mul.Tensor(opaque)")->op().opaque());
 }
 
 TEST(Read, OneOfSeveralModels) {
