@@ -100,7 +100,9 @@ bool open(Graph& graph, Node* node, const CompileOptions& options, Report& repor
 }  // namespace
 
 void DecomposeContext::note(const std::string& text) const {
-  std::string line = node.where() + ": " + text;
+  const Origin& origin = node.origin();
+  std::string line = origin.module_path.empty() ? origin.source : origin.module_path;
+  line += (line.empty() ? "" : ": ") + node.op().name + " " + text;
   const auto& notes = report.notes;
   if (std::find(notes.begin(), notes.end(), line) == notes.end()) {
     report.notes.push_back(std::move(line));

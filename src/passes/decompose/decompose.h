@@ -17,7 +17,7 @@ struct DecomposeContext {
   Report& report;    ///< notes go here, through note()
   const Node& node;  ///< the node that is opened
 
-  /// Adds "<where the node is>: text" to the report's notes, once.
+  /// Adds "module path: op text" to the report's notes, once; the text goes on as a sentence does.
   void note(const std::string& text) const;
   /// Throws Error (kInvalidArgument) with the node's place.
   [[noreturn]] void refuse(const std::string& message) const;

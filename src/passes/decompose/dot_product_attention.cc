@@ -147,7 +147,7 @@ Value* attention_scores(const DecomposeContext& context, const DotProductAttenti
 bool has_dropout(const DecomposeContext& context, const Node& node) {
   const double probability = node.argument("dropout_p").number();
   if (probability == 0) return false;
-  context.note("left as it is, since its dropout_p is " + fmt::format("{}", probability) +
+  context.note("is left as it is, since its dropout_p is " + fmt::format("{}", probability) +
                "; call eval() on the model");
   return true;
 }

@@ -23,7 +23,7 @@ bool only_the_first_result_is_used(const Node& node) {
 std::vector<Value*> gpu_attention(const DecomposeContext& context, const Node& node) {
   if (has_dropout(context, node)) return {};
   if (!only_the_first_result_is_used(node)) {
-    context.note("left as it is, since what it keeps for the backward pass is used");
+    context.note("is left as it is, since what it keeps for the backward pass is used");
     return {};
   }
   DotProductAttention attention;
@@ -39,7 +39,7 @@ std::vector<Value*> gpu_attention(const DecomposeContext& context, const Node& n
                             context.builder.graph().symbols) == Answer::kYes;
   if (attention.is_causal && attention.mask == nullptr && !square &&
       node.is("aten._scaled_dot_product_flash_attention.default")) {
-    context.note("left as it is, since it is causal with queries and keys of different lengths");
+    context.note("is left as it is, since it is causal with queries and keys of different lengths");
     return {};
   }
   std::vector<Value*> results(node.results().size(), nullptr);

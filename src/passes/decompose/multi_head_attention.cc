@@ -69,9 +69,9 @@ Value* read_masked(const DecomposeContext& context, const MultiHeadAttention& at
   Builder& builder = context.builder;
   const NonzeroMask mask = nonzero_of(builder, attention.mask);
   if (!mask.exact) {
-    context.note("its " + std::string(dtype_name(attention.mask->dtype())) +
-                 " mask hides a key wherever it is not zero, as the op does in PyTorch; its values "
-                 "are not added to the scores");
+    context.note("hides a key wherever its " + std::string(dtype_name(attention.mask->dtype())) +
+                 " mask is not zero, as it does in PyTorch; the mask's values are not added to the "
+                 "scores");
   }
   Value* masked = mask.nonzero;
   if (masked->rank() != 2 || attention.mask_type == kSourceMask) return masked;
