@@ -5,10 +5,10 @@
 writes NAME.pt2 (torch.export.save), NAME.inputs.safetensors and NAME.outputs.safetensors beside
 this file, for all models or for those named; NAME.written.safetensors too where the model writes to
 its inputs, with what they hold afterwards. An input is stored under its name in the call (x,
-pair[0]), an output under the name that the exported program gives it. The outputs are what torch computes for the exported graph on the CPU.
-The files are in the tree, so that the C++ tests check against torch without having it; run this
-again only to add a model, or when the format is read differently. Weights are random: what is
-tested is arithmetic.
+pair[0]), an output under the name that the exported program gives it. The outputs are what torch
+computes for the exported graph on the CPU. The files are in the tree, so that the C++ tests check
+against torch without having it; run this again only to add a model, or when the format is read
+differently. Weights are random: what is tested is arithmetic.
 """
 
 import dataclasses
