@@ -86,7 +86,7 @@ Tensor make_tensor(const std::shared_ptr<std::byte>& bytes, std::uint64_t size,
                        " bytes, the array has " + std::to_string(size - header.bytes));
   }
   // Copied into aligned memory: an .npy header of old NumPy ends on multiples of 16 only.
-  const Tensor tensor = Tensor::empty(header.dtype, header.sizes);
+  Tensor tensor = Tensor::empty(header.dtype, header.sizes);
   if (*needed > 0) std::memcpy(tensor.data(), bytes.get() + header.bytes, *needed);
   if (!header.fortran_order) return tensor;
   return Tensor::view(tensor.data(), header.dtype, header.sizes, fortran_strides(header.sizes),
