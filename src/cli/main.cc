@@ -160,7 +160,10 @@ int dispatch(int argc, char** argv) {
       fmt::print(stderr, "{}", app.help());
       return kWrongUse;
     }
-    return complain(std::string(error.what()) + " (see unfuse --help)", kWrongUse);
+    const std::string first = argv[1];
+    const bool unknown = !first.starts_with('-') && app.get_subcommands().empty();
+    const std::string what = unknown ? "there is no command '" + first + "'" : error.what();
+    return complain(what + " (see unfuse --help)", kWrongUse);
   }
   if (inspect_command->parsed()) return inspect(inspect_options);
   if (run_command->parsed()) return run(run_options);
