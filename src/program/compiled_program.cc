@@ -33,10 +33,10 @@ void refuse_what_is_left(const Report& report, const std::string& where) {
                         left.count > 1 ? fmt::format(" ({} times)", left.count) : "",
                         place_of(left), left.reason);
   }
-  throw Error(ErrorKind::kUnsupported,
-              fmt::format("{} node{} of the model cannot run here: {}", count,
-                          count == 1 ? "" : "s", list),
-              where, "torch.compile(model, backend=\"unfuse\") runs such ops in torch");
+  throw Error(
+      ErrorKind::kUnsupported,
+      fmt::format("{} node{} of the model cannot run here: {}", count, count == 1 ? "" : "s", list),
+      where, "torch.compile(model, backend=\"unfuse\") runs such ops in torch");
 }
 
 TensorInfo describe(const std::string& name, const Type& type, const SymbolRanges& symbols) {
@@ -188,10 +188,10 @@ std::vector<cpu::InputValue> CompiledProgram::gather(std::span<const Tensor> inp
   if (inputs.size() != inputs_.size()) {
     std::string names;
     for (const TensorInfo& info : inputs_) names += (names.empty() ? "" : ", ") + info.name;
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} inputs were given, but {} are needed", inputs.size(),
-                            inputs_.size()),
-                "", names.empty() ? "" : "the inputs are: " + names);
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{} inputs were given, but {} are needed", inputs.size(), inputs_.size()), "",
+        names.empty() ? "" : "the inputs are: " + names);
   }
   std::vector<cpu::InputValue> values;
   for (const Source& source : sources_) {
@@ -223,8 +223,8 @@ std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> inputs) const {
   std::vector<void*> output_data;
   for (const cpu::ConcreteType& type : cpu::Executable::output_types(*plan)) {
     const Tensor memory = Tensor::empty(type.dtype, type.sizes);
-    results.push_back(Tensor::view(memory.data(), type.dtype, type.sizes, type.strides,
-                                   memory.storage()));
+    results.push_back(
+        Tensor::view(memory.data(), type.dtype, type.sizes, type.strides, memory.storage()));
     output_data.push_back(memory.data());
   }
   executable_->run(*plan, *preparation_, input_data, output_data);

@@ -1,5 +1,5 @@
-// What stands behind unfuse::Program, for the command and the Python binding: a model compiled as one
-// piece, with its call signature.
+// What stands behind unfuse::Program, for the command and the Python binding: a model compiled as
+// one piece, with its call signature.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
-// Every node gets a level: the number of times that the way to it changes from a node that is left out
-// to one on the target. Nodes on the target that share a level are one piece. No path between two of
-// them can leave the level and come back, so pieces are convex, there is no cycle between them, and
-// there are as few as the graph allows.
+// Every node gets a level: the number of times that the way to it changes from a node that is left
+// out to one on the target. Nodes on the target that share a level are one piece. No path between
+// two of them can leave the level and come back, so pieces are convex, there is no cycle between
+// them, and there are as few as the graph allows.
 #include "targets/partition.h"
 
 #include <algorithm>
@@ -108,9 +108,7 @@ class Partitioner {
     }
   }
 
-  bool is_placed(const Node* node) const {
-    return !free_.contains(node) || pinned_.contains(node);
-  }
+  bool is_placed(const Node* node) const { return !free_.contains(node) || pinned_.contains(node); }
 
   void assign_levels() {
     int last_in_place = 0;
@@ -238,9 +236,10 @@ class Partitioner {
     symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
     std::erase_if(symbols, [&](const std::string& symbol) {
       const Dim bare = Dim::symbol(symbol);
-      return std::any_of(piece.inputs().begin(), piece.inputs().end(), [&](const GraphInput& input) {
-        return input.kind == InputKind::kUser && binds(input.value, bare);
-      });
+      return std::any_of(piece.inputs().begin(), piece.inputs().end(),
+                         [&](const GraphInput& input) {
+                           return input.kind == InputKind::kUser && binds(input.value, bare);
+                         });
     });
     return symbols;
   }
@@ -273,7 +272,8 @@ class Partitioner {
     std::vector<Type> types;
     for (const Value* result : node.results()) types.push_back(result->type());
     const std::string hint = node.results().empty() ? "" : node.result()->name();
-    Node* copy = graph.create_node(node.op(), std::move(arguments), std::move(types), nullptr, hint);
+    Node* copy =
+        graph.create_node(node.op(), std::move(arguments), std::move(types), nullptr, hint);
     copy->set_origin(node.origin());
     copy->set_import_index(node.import_index());
     for (std::size_t i = 0; i < node.results().size(); ++i) {

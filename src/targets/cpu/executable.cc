@@ -37,7 +37,6 @@ void refuse_unsupported(const Graph& graph) {
               refused);
 }
 
-
 }  // namespace
 
 struct Executable::Implementation {
@@ -132,9 +131,7 @@ std::shared_ptr<const Plan> Executable::plan(std::span<const InputValue> inputs,
   });
 }
 
-const std::vector<ConcreteType>& Executable::output_types(const Plan& plan) {
-  return plan.outputs;
-}
+const std::vector<ConcreteType>& Executable::output_types(const Plan& plan) { return plan.outputs; }
 
 std::int64_t Executable::arena_bytes(const Plan& plan) { return plan.arena_bytes; }
 

@@ -59,10 +59,10 @@ InputBinding::InputBinding(const Graph& graph) : ranges_(graph.symbols) {
     } else if (input.value->is_tensor()) {
       bound.type = input.value->tensor();
     } else {
-      throw Error(ErrorKind::kUnsupported,
-                  "an input must be a tensor or an int, this one is " +
-                      to_string(input.value->type()),
-                  input_where(bound.name));
+      throw Error(
+          ErrorKind::kUnsupported,
+          "an input must be a tensor or an int, this one is " + to_string(input.value->type()),
+          input_where(bound.name));
     }
     inputs_.push_back(std::move(bound));
   }
@@ -148,9 +148,8 @@ SymbolValues InputBinding::bind(std::span<const InputValue> values) const {
     if (range == ranges_.end()) continue;
     const std::int64_t value = symbols.at(source.symbol);
     if (value >= range->second.minimum && value <= range->second.maximum) continue;
-    const std::string most = range->second.maximum == INT64_MAX
-                                 ? "any size"
-                                 : std::to_string(range->second.maximum);
+    const std::string most =
+        range->second.maximum == INT64_MAX ? "any size" : std::to_string(range->second.maximum);
     reject(inputs_[source.input].name,
            fmt::format("size {} in dimension {} is outside of what the model was exported for: {} "
                        "from {} to {}",
@@ -164,17 +163,17 @@ void InputBinding::check_kinds(std::span<const InputValue> values) const {
   if (values.size() != inputs_.size()) {
     std::string names;
     for (const Input& input : inputs_) names += (names.empty() ? "" : ", ") + input.name;
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} inputs were given, but {} are needed", values.size(),
-                            inputs_.size()),
-                "", names.empty() ? "" : "the inputs are: " + names);
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{} inputs were given, but {} are needed", values.size(), inputs_.size()), "",
+        names.empty() ? "" : "the inputs are: " + names);
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Input& input = inputs_[i];
     const auto* tensor = std::get_if<Tensor>(&values[i]);
     if ((tensor != nullptr) != input.is_tensor) {
-      reject(input.name, input.is_tensor ? "a tensor is needed, not an int"
-                                         : "an int is needed, not a tensor");
+      reject(input.name,
+             input.is_tensor ? "a tensor is needed, not an int" : "an int is needed, not a tensor");
     }
     if (tensor == nullptr) continue;
     if (tensor->dtype() != input.type.dtype) {
@@ -199,8 +198,8 @@ void InputBinding::check_sizes(std::span<const InputValue> values,
       const std::int64_t wanted = expected.evaluate(symbols);
       if (size == wanted) continue;
       if (!input.is_tensor) {
-        reject(input.name, fmt::format("{} was given, but {} is needed{}", size, wanted,
-                                       describe(expected)));
+        reject(input.name,
+               fmt::format("{} was given, but {} is needed{}", size, wanted, describe(expected)));
       }
       reject(input.name, fmt::format("size {} in dimension {}, but {} is needed{}", size, j, wanted,
                                      describe(expected)));

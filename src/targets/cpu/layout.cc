@@ -50,9 +50,8 @@ Sizes canonical_strides(const Sizes& sizes, const Sizes& strides) {
   Sizes canonical = strides;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] != 1) continue;
-    canonical[i] = i + 1 == sizes.size()
-                       ? 1
-                       : canonical[i + 1] * std::max<std::int64_t>(sizes[i + 1], 1);
+    canonical[i] =
+        i + 1 == sizes.size() ? 1 : canonical[i + 1] * std::max<std::int64_t>(sizes[i + 1], 1);
   }
   return canonical;
 }

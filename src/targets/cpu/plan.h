@@ -26,7 +26,7 @@ struct Location {
 
 struct Step {
   KernelPtr kernel;
-  std::vector<Location> operands;  ///< as the kernel's select function documents them
+  std::vector<Location> operands;   ///< as the kernel's select function documents them
   std::int64_t scratch_offset = 0;  ///< in the arena; unused when the kernel takes no scratch
   const Node* node = nullptr;       ///< what the step is for; lives as long as the executable
 };

@@ -4,8 +4,7 @@
 
 namespace unfuse::cpu {
 
-PlanCache::PlanPtr PlanCache::find_or_build(const Key& key,
-                                            const std::function<PlanPtr()>& build) {
+PlanCache::PlanPtr PlanCache::find_or_build(const Key& key, const std::function<PlanPtr()>& build) {
   std::promise<PlanPtr> promise;
   std::shared_future<PlanPtr> waited_for;
   {

@@ -98,7 +98,8 @@ void place_buffers(const LoweringContext& context, Plan& plan) {
       if (location.place != Place::kArena) continue;
       location.byte_offset += offset(context.step_buffers()[i][j]);
     }
-    if (context.scratch_buffers()[i] >= 0) step.scratch_offset = offset(context.scratch_buffers()[i]);
+    if (context.scratch_buffers()[i] >= 0)
+      step.scratch_offset = offset(context.scratch_buffers()[i]);
   }
 }
 

@@ -34,9 +34,9 @@ bool is_symbolic(const Value* value) {
 /// Packing takes 16-bit weights as they are, so a float32 copy of one need not be made for it.
 const Value* before_widening(const Value* value) {
   const Node* node = value->producer();
-  const bool widens = node != nullptr && node->is("aten._to_copy.default") &&
-                      value->dtype() == DType::kFloat32 && dtype_size(node->input(0)->dtype()) == 2 &&
-                      is_floating_point(node->input(0)->dtype());
+  const bool widens =
+      node != nullptr && node->is("aten._to_copy.default") && value->dtype() == DType::kFloat32 &&
+      dtype_size(node->input(0)->dtype()) == 2 && is_floating_point(node->input(0)->dtype());
   return widens ? node->input(0) : value;
 }
 
@@ -67,8 +67,7 @@ OperandSpec constant_spec(const Value* value) {
 }
 
 std::string constant_where(const GraphInput& input) {
-  return fmt::format("parameter '{}'",
-                     input.target.empty() ? input.value->name() : input.target);
+  return fmt::format("parameter '{}'", input.target.empty() ? input.value->name() : input.target);
 }
 
 /// The tensor itself when it is laid out as the plan expects, else a copy that is.
@@ -78,11 +77,11 @@ Tensor in_layout(const Tensor& tensor, const OperandSpec& spec, const GraphInput
     throw Error(ErrorKind::kInvalidArgument, "no data was given", constant_where(input));
   }
   if (tensor.dtype() != spec.dtype || tensor.sizes() != spec.sizes) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("the tensor is {} {}, but {} {} is needed", dtype_name(tensor.dtype()),
-                            sizes_text(tensor.sizes()), dtype_name(spec.dtype),
-                            sizes_text(spec.sizes)),
-                constant_where(input));
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("the tensor is {} {}, but {} {} is needed", dtype_name(tensor.dtype()),
+                    sizes_text(tensor.sizes()), dtype_name(spec.dtype), sizes_text(spec.sizes)),
+        constant_where(input));
   }
   const OperandSpec given{tensor.dtype(), tensor.sizes(), tensor.strides()};
   if (same_layout(given, spec) || spec.numel() == 0) return tensor;

@@ -67,8 +67,8 @@ class PreparationGraph {
   std::vector<PlanSource> sources_;
   std::unordered_map<const Node*, int> packed_of_node_;
   std::vector<PackJob> pack_jobs_;
-  std::vector<const Value*> needed_;                   ///< destinations of the preparation plan
-  std::vector<bool> kept_;                             ///< parallel: used unpacked
+  std::vector<const Value*> needed_;                  ///< destinations of the preparation plan
+  std::vector<bool> kept_;                            ///< parallel: used unpacked
   std::vector<std::optional<SourceWindow>> windows_;  ///< parallel: views of constants
   std::unique_ptr<Plan> plan_;
 };

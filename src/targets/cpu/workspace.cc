@@ -47,7 +47,7 @@ void* resolve(const Location& location, const Addresses& addresses, std::byte* a
 }  // namespace
 
 void Workspace::Free::operator()(std::byte* memory) const {
-  ::operator delete(memory, std::align_val_t{kArenaAlignment});
+  ::operator delete (memory, std::align_val_t{kArenaAlignment});
 }
 
 void Workspace::reserve(const Plan& plan) {
@@ -55,8 +55,8 @@ void Workspace::reserve(const Plan& plan) {
   if (arena_bytes_ >= plan.arena_bytes) return;
   arena_.reset();
   arena_bytes_ = 0;
-  arena_.reset(static_cast<std::byte*>(::operator new(static_cast<std::size_t>(plan.arena_bytes),
-                                                      std::align_val_t{kArenaAlignment})));
+  arena_.reset(static_cast<std::byte*>(::operator new (static_cast<std::size_t>(plan.arena_bytes),
+                                                       std::align_val_t{kArenaAlignment})));
   arena_bytes_ = plan.arena_bytes;
 }
 

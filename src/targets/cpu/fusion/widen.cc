@@ -1,10 +1,11 @@
 // Computes 16-bit graphs in float32.
 //
-// The machine has no fast 16-bit arithmetic to lose, and kernels of one precision are kernels half as
-// many. Every value that was float16 or bfloat16 becomes float32: graph inputs are converted where
-// they come in (parameters once, in the preparation), outputs where they leave. Rounding between
-// ops, which eager does after each of them, is left out, since more exact is better; but where the
-// model itself converts to a 16-bit dtype the values are rounded, since it may rely on that.
+// The machine has no fast 16-bit arithmetic to lose, and kernels of one precision are kernels half
+// as many. Every value that was float16 or bfloat16 becomes float32: graph inputs are converted
+// where they come in (parameters once, in the preparation), outputs where they leave. Rounding
+// between ops, which eager does after each of them, is left out, since more exact is better; but
+// where the model itself converts to a 16-bit dtype the values are rounded, since it may rely on
+// that.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -46,8 +47,8 @@ bool reads_rows(const Node& node) {
 
 bool is_conversion(const Node& node) {
   constexpr std::array<std::string_view, 6> kOps = {
-      "aten._to_copy.default",   "aten.to.dtype", "aten.to.device",
-      "aten.to.dtype_layout", "aten.to.other", "aten.type_as.default"};
+      "aten._to_copy.default", "aten.to.dtype", "aten.to.device",
+      "aten.to.dtype_layout",  "aten.to.other", "aten.type_as.default"};
   return std::find(kOps.begin(), kOps.end(), node.op().name) != kOps.end();
 }
 
@@ -55,6 +56,9 @@ bool is_conversion(const Node& node) {
 bool is_exact_in_16_bits(DType dtype) {
   return dtype == DType::kBool || dtype == DType::kInt8 || dtype == DType::kUInt8;
 }
+
+/// The largest finite value.
+double largest(DType dtype) { return dtype == DType::kFloat16 ? 65504.0 : 0x1.FEp127; }
 
 class Widening {
  public:
@@ -89,8 +93,8 @@ class Widening {
   void replace_in_nodes(Value* from, Value* to) {
     const std::vector<Use> uses = from->uses();
     for (const Use& use : uses) {
-      if (use.node == to->producer() || (use.argument == 0 && reads_rows(*use.node) &&
-                                         from->producer() == nullptr)) {
+      if (use.node == to->producer() ||
+          (use.argument == 0 && reads_rows(*use.node) && from->producer() == nullptr)) {
         continue;
       }
       Argument argument = use.node->argument(use.argument);
@@ -118,6 +122,7 @@ class Widening {
         return;
       }
     }
+    if (node->is("aten.nan_to_num.default")) keep_limits(node);
     for (Value* result : node->results()) {
       if (is_narrow(result)) result->set_type(with_dtype(result->tensor(), DType::kFloat32));
     }
@@ -126,6 +131,16 @@ class Widening {
       if (dtype != nullptr && is_narrow(*dtype)) {
         graph_.set_argument(node, static_cast<int>(i), DType::kFloat32);
       }
+    }
+  }
+
+  /// What infinities become by default depends on the dtype.
+  void keep_limits(Node* node) {
+    if (!is_narrow(node->result())) return;
+    const double limit = largest(node->result()->dtype());
+    for (const auto& [name, value] : {std::pair("posinf", limit), std::pair("neginf", -limit)}) {
+      if (!node->argument(name).is_none()) continue;
+      graph_.set_argument(node, node->op().schema.index_of(name), value);
     }
   }
 

@@ -97,19 +97,29 @@ int softshrink(PointwiseEmitter& emitter, const Node& node) {
   const int limit = emitter.load(node.argument("lambd"), type);
   const int size = emitter.emit(Op::kAbsolute, type, {value});
   const int small = emitter.emit(Op::kLessEqual, type, {size, limit});
-  const int step = emitter.emit(Op::kMultiply, type, {emitter.emit(Op::kSign, type, {value}), limit});
+  const int step =
+      emitter.emit(Op::kMultiply, type, {emitter.emit(Op::kSign, type, {value}), limit});
   const int moved = emitter.emit(Op::kSubtract, type, {value, step});
   return emitter.emit(Op::kWhere, type, {small, emitter.constant(0.0, type), moved});
 }
 
-int prelu_kernel(PointwiseEmitter& emitter, const Node& node) {
+/// x where x > 0, else slope * x.
+int sloped(PointwiseEmitter& emitter, const Node& node, int slope) {
   const RegisterType type = result_register_type(node);
   const int value = self(emitter, node);
-  const int product =
-      emitter.emit(Op::kMultiply, type, {emitter.load(node.argument(1), type), value});
-  const int zero = emitter.constant(0.0, type);
-  const int positive = emitter.emit(Op::kGreater, type, {value, zero});
+  const int product = emitter.emit(Op::kMultiply, type, {slope, value});
+  const int positive = emitter.emit(Op::kGreater, type, {value, emitter.constant(0.0, type)});
   return emitter.emit(Op::kWhere, type, {positive, value, product});
+}
+
+int prelu_kernel(PointwiseEmitter& emitter, const Node& node) {
+  return sloped(emitter, node, emitter.load(node.argument(1), result_register_type(node)));
+}
+
+/// The weight has one element, or one a channel.
+int prelu(PointwiseEmitter& emitter, const Node& node) {
+  const RegisterType type = result_register_type(node);
+  return sloped(emitter, node, emitter.load_channels(node.input(1), node.result()->rank(), type));
 }
 
 constexpr PointwiseRow kRows[] = {
@@ -133,6 +143,7 @@ constexpr PointwiseRow kRows[] = {
     {"aten.hardshrink.default", hardshrink},
     {"aten.softshrink.default", softshrink},
     {"aten._prelu_kernel.default", prelu_kernel},
+    {"aten.prelu.default", prelu},
 };
 
 }  // namespace

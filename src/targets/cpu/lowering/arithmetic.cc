@@ -97,9 +97,11 @@ int logaddexp(PointwiseEmitter& emitter, const Node& node) {
   const int a = emitter.load(node.argument(0), type);
   const int b = emitter.load(node.argument(1), type);
   const int largest = emitter.emit(Op::kMaximum, type, {a, b});
-  const int distance = emitter.emit(Op::kAbsolute, type, {emitter.emit(Op::kSubtract, type, {a, b})});
-  const int correction = emitter.emit(
-      Op::kLog1p, type, {emitter.emit(Op::kExp, type, {emitter.emit(Op::kNegate, type, {distance})})});
+  const int distance =
+      emitter.emit(Op::kAbsolute, type, {emitter.emit(Op::kSubtract, type, {a, b})});
+  const int correction =
+      emitter.emit(Op::kLog1p, type,
+                   {emitter.emit(Op::kExp, type, {emitter.emit(Op::kNegate, type, {distance})})});
   const int sum = emitter.emit(Op::kAdd, type, {largest, correction});
   const int same = emitter.emit(Op::kEqual, type, {a, b});
   const int infinite = emitter.emit(Op::kIsInf, type, {a});
@@ -115,8 +117,7 @@ int xlogy(PointwiseEmitter& emitter, const Node& node) {
   const int zero = emitter.constant(0.0, type);
   const int product = emitter.emit(Op::kMultiply, type, {a, emitter.emit(Op::kLog, type, {b})});
   const int is_zero = emitter.emit(Op::kEqual, type, {a, zero});
-  const int is_number =
-      emitter.emit(Op::kLogicalNot, type, {emitter.emit(Op::kIsNan, type, {b})});
+  const int is_number = emitter.emit(Op::kLogicalNot, type, {emitter.emit(Op::kIsNan, type, {b})});
   const int cut = emitter.emit(Op::kLogicalAnd, type, {is_zero, is_number});
   return emitter.emit(Op::kWhere, type, {cut, zero, product});
 }

@@ -1,7 +1,8 @@
 // Attention without the score matrix.
+#include "targets/cpu/kernels/attention.h"
+
 #include <cmath>
 
-#include "targets/cpu/kernels/attention.h"
 #include "targets/cpu/lowering/checks.h"
 #include "targets/cpu/lowering/families.h"
 #include "targets/cpu/lowering/view_algebra.h"
@@ -49,9 +50,8 @@ void lower_attention(const Node& node, LoweringContext& context) {
   spec.zero_fully_masked = node.argument("zero_fully_masked").boolean();
   spec.threads = context.threads();
   const Argument& scale = node.argument("scale");
-  spec.scale = static_cast<float>(scale.is_none()
-                                      ? 1 / std::sqrt(static_cast<double>(query.sizes().back()))
-                                      : scale.number());
+  spec.scale = static_cast<float>(
+      scale.is_none() ? 1 / std::sqrt(static_cast<double>(query.sizes().back())) : scale.number());
   std::vector<View> inputs = {query, key, value};
   if (const Value* mask = node.argument("mask").value_or_null()) {
     Sizes sizes = query.sizes();

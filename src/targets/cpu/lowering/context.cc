@@ -63,8 +63,7 @@ View LoweringContext::contiguous(const View& view) {
   return copied;
 }
 
-View LoweringContext::contiguous_unless(const View& view,
-                                        bool (*takes)(const OperandSpec& spec)) {
+View LoweringContext::contiguous_unless(const View& view, bool (*takes)(const OperandSpec& spec)) {
   return takes(view.spec) ? view : contiguous(view);
 }
 

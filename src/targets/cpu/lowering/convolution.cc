@@ -54,8 +54,8 @@ Sizes spatial_list(const Argument& argument, std::size_t rank, const LoweringCon
   return sizes;
 }
 
-std::optional<PackRequest> pack_convolution(
-    const Node& node, const std::function<bool(const Value*)>& is_prepared) {
+std::optional<PackRequest> pack_convolution(const Node& node,
+                                            const std::function<bool(const Value*)>& is_prepared) {
   const Value* weight = node.argument("weight").value();
   const std::optional<std::int64_t> groups = node.argument("groups").dim().constant();
   if (!is_prepared(weight) || !groups) return std::nullopt;

@@ -26,7 +26,9 @@ void lower_copy(const Node& node, LoweringContext& context) {
 }
 
 /// A legacy empty tensor of one dimension joins tensors of any rank.
-bool is_skipped(const View& view, std::int64_t rank) { return view.rank() == 1 && rank != 1 && view.numel() == 0; }
+bool is_skipped(const View& view, std::int64_t rank) {
+  return view.rank() == 1 && rank != 1 && view.numel() == 0;
+}
 
 void lower_cat(const Node& node, LoweringContext& context) {
   const View to = context.result(node.result());
@@ -128,8 +130,8 @@ void lower_constant_pad(const Node& node, LoweringContext& context) {
     const std::int64_t dimension = to.rank() - 1 - static_cast<std::int64_t>(i);
     const std::int64_t before = padding[2 * i];
     const std::int64_t after = padding[2 * i + 1];
-    const std::int64_t kept = from.size(dimension) + std::min<std::int64_t>(before, 0) +
-                              std::min<std::int64_t>(after, 0);
+    const std::int64_t kept =
+        from.size(dimension) + std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0);
     from = sliced(from, dimension, std::max<std::int64_t>(-before, 0), kept);
     inner = sliced(inner, dimension, std::max<std::int64_t>(before, 0), kept);
   }

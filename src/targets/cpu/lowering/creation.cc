@@ -46,8 +46,8 @@ void lower_arange(const Node& node, LoweringContext& context) {
     return index < 0 ? Scalar::integer(otherwise) : scalar(node.argument(index), context);
   };
   const View to = context.result(node.result());
-  context.emit(
-      select_arange({to.spec, number("start", 0), number("step", 1), context.threads()}), {}, {to});
+  context.emit(select_arange({to.spec, number("start", 0), number("step", 1), context.threads()}),
+               {}, {to});
 }
 
 /// The column minus the row, in int64: 0 on the diagonal.

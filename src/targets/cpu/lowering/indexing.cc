@@ -130,11 +130,11 @@ void emit_index_put(LoweringContext& context, const Indices& indices, const View
   context.emit(select_index_put(spec), inputs, {to});
 }
 
-/// Sizes of tensor[indices]: those of the indices at the place of the first indexed dimension, or in
-/// front when the indexed dimensions do not stand side by side.
+/// Sizes of tensor[indices]: those of the indices at the place of the first indexed dimension, or
+/// in front when the indexed dimensions do not stand side by side.
 Sizes indexed_sizes(const Sizes& sizes, const Indices& indices) {
-  const bool adjacent =
-      indices.dims.back() - indices.dims.front() + 1 == static_cast<std::int64_t>(indices.dims.size());
+  const bool adjacent = indices.dims.back() - indices.dims.front() + 1 ==
+                        static_cast<std::int64_t>(indices.dims.size());
   Sizes result;
   const auto add_index_sizes = [&] {
     const Sizes& added = indices.views[0].sizes();
@@ -168,8 +168,9 @@ void lower_index_put(const Node& node, LoweringContext& context) {
 /// Positions 0, 1, ... along one dimension of `sizes`, the same along all others.
 View coordinates(LoweringContext& context, const Sizes& sizes, std::int64_t dimension) {
   View line = context.temporary(DType::kInt64, {sizes[static_cast<std::size_t>(dimension)]});
-  context.emit(select_arange({line.spec, Scalar::integer(0), Scalar::integer(1), context.threads()}),
-               {}, {line});
+  context.emit(
+      select_arange({line.spec, Scalar::integer(0), Scalar::integer(1), context.threads()}), {},
+      {line});
   for (std::size_t i = static_cast<std::size_t>(dimension) + 1; i < sizes.size(); ++i) {
     line = unsqueezed(line, line.rank());
   }
@@ -230,8 +231,8 @@ void emit_slices(const Node& node, LoweringContext& context, const View& source,
   View index = as_index(context, context.view(node.argument("index").value()));
   if (index.rank() == 0) index = unsqueezed(index, 0);
   const Indices indices{{wrapped(node.argument("dim").integer(), to.rank())}, {index}};
-  emit_index_put(context, indices, broadcast(source, indexed_sizes(to.sizes(), indices)), accumulate,
-                 to);
+  emit_index_put(context, indices, broadcast(source, indexed_sizes(to.sizes(), indices)),
+                 accumulate, to);
 }
 
 Refusal accept_index_add(const Node& node) {

@@ -136,9 +136,9 @@ void lower_addmm(const Node& node, LoweringContext& context) {
   const View product = context.temporary(to.dtype(), to.sizes());
   emit_matmul(context, a, b, std::nullopt, static_cast<float>(alpha), product);
   const RegisterType type = register_type(to.dtype());
-  const int sum =
-      emitter.emit(PointwiseOp::kMultiplyAdd, type,
-                   {emitter.load(self, type), emitter.load(beta, type), emitter.load(product, type)});
+  const int sum = emitter.emit(
+      PointwiseOp::kMultiplyAdd, type,
+      {emitter.load(self, type), emitter.load(beta, type), emitter.load(product, type)});
   emitter.finish({sum}, to.sizes(), {to});
 }
 

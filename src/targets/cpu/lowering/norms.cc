@@ -55,13 +55,6 @@ void lower_norm(const Node& node, LoweringContext& context) {
             eps.is_none() ? std::numeric_limits<float>::epsilon() : eps.number(), to);
 }
 
-/// A tensor of one element a channel, as dimension 1 of `rank`.
-View along_channels(const View& view, std::int64_t rank) {
-  View result = view;
-  for (std::int64_t i = 2; i < rank; ++i) result = unsqueezed(result, result.rank());
-  return result;
-}
-
 Refusal accept_batch_norm(const Node& node) {
   const int training = node.op().schema.index_of("training");
   if (training >= 0 && node.argument(training).boolean()) {
@@ -91,9 +84,8 @@ void lower_batch_norm(const Node& node, LoweringContext& context) {
     factor = statistics.emit(Op::kMultiply, kFloat, {factor, weight});
   }
   const int moved = statistics.emit(Op::kMultiply, kFloat, {statistics.load(mean, kFloat), factor});
-  const int bias = node.argument("bias").is_value()
-                       ? statistics.load(node.argument("bias"), kFloat)
-                       : statistics.constant(0.0, kFloat);
+  const int bias = node.argument("bias").is_value() ? statistics.load(node.argument("bias"), kFloat)
+                                                    : statistics.constant(0.0, kFloat);
   const int offset = statistics.emit(Op::kSubtract, kFloat, {bias, moved});
   statistics.finish({factor, offset}, channels, {scale, shift});
 

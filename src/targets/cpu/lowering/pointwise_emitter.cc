@@ -39,6 +39,10 @@ int PointwiseEmitter::load(const View& view, RegisterType type) {
   return static_cast<int>(inputs_.size()) - 1;
 }
 
+int PointwiseEmitter::load_channels(const Value* value, std::int64_t rank, RegisterType type) {
+  return load(along_channels(context_->view(value), rank), type);
+}
+
 int PointwiseEmitter::constant(double value, RegisterType type) {
   return emit(PointwiseOp::kConstant, type, {}, {value},
               type == RegisterType::kInt64 ? static_cast<std::int64_t>(value) : 0);
@@ -94,8 +98,8 @@ void PointwiseEmitter::finish(const std::vector<int>& registers, const Sizes& si
 const PointwiseRow* find_pointwise(OpId id) {
   static const std::unordered_map<OpId, const PointwiseRow*> rows = [] {
     std::unordered_map<OpId, const PointwiseRow*> by_id;
-    for (const auto family : {arithmetic_rows(), unary_rows(), activation_rows(),
-                              comparison_rows(), selection_rows()}) {
+    for (const auto family : {arithmetic_rows(), unary_rows(), activation_rows(), comparison_rows(),
+                              selection_rows()}) {
       for (const PointwiseRow& row : family) by_id[ops::get(row.op).id] = &row;
     }
     return by_id;

@@ -29,6 +29,8 @@ class PointwiseEmitter {
   /// An operand's elements, or a number, converted to `type`.
   int load(const Argument& argument, RegisterType type);
   int load(const View& view, RegisterType type);
+  /// An operand of one element a channel, for a result of this rank: see along_channels.
+  int load_channels(const Value* value, std::int64_t rank, RegisterType type);
   int constant(double value, RegisterType type);
   int constant(std::int64_t value, RegisterType type);
   int emit(PointwiseOp op, RegisterType type, std::initializer_list<int> arguments,

@@ -24,8 +24,8 @@ Dimensions reduced_dimensions(const Node& node, std::int64_t rank) {
   const int index = node.op().schema.index_of("dim");
   if (index < 0 || node.argument(index).is_none()) return all_dimensions(rank);
   const Argument& argument = node.argument(index);
-  Dimensions dimensions = argument.holds<Dim>() ? Dimensions{argument.integer()}
-                                                : argument.integers();
+  Dimensions dimensions =
+      argument.holds<Dim>() ? Dimensions{argument.integer()} : argument.integers();
   if (dimensions.empty() || rank == 0) return all_dimensions(rank);
   for (std::int64_t& dimension : dimensions) dimension = wrapped(dimension, rank);
   std::sort(dimensions.begin(), dimensions.end());

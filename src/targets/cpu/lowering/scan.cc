@@ -1,5 +1,6 @@
 // Running sums and products.
 #include "targets/cpu/kernels/scan.h"
+
 #include "targets/cpu/lowering/checks.h"
 #include "targets/cpu/lowering/families.h"
 #include "targets/cpu/lowering/view_algebra.h"

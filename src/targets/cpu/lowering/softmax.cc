@@ -1,5 +1,6 @@
 // Softmax and its kin.
 #include "targets/cpu/kernels/softmax.h"
+
 #include "targets/cpu/lowering/checks.h"
 #include "targets/cpu/lowering/families.h"
 

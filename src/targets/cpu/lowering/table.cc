@@ -35,8 +35,8 @@ std::vector<LoweringRow> collect_rows() {
         reductions_lowerings(), scan_lowerings(), softmax_lowerings(), views_lowerings()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
-  for (const auto family : {arithmetic_rows(), unary_rows(), activation_rows(), comparison_rows(),
-                            selection_rows()}) {
+  for (const auto family :
+       {arithmetic_rows(), unary_rows(), activation_rows(), comparison_rows(), selection_rows()}) {
     for (const PointwiseRow& row : family) {
       rows.push_back({row.op, accept_pointwise, lower_pointwise});
     }

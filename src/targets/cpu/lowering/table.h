@@ -17,8 +17,8 @@ namespace unfuse::cpu {
 /// Why a node cannot be lowered; empty when it can.
 using Refusal = std::optional<std::string>;
 
-/// A constant operand that a kernel wants in its own layout. Made when the graph is compiled; `pack`
-/// runs once for each set of parameters, never for new sizes of the inputs.
+/// A constant operand that a kernel wants in its own layout. Made when the graph is compiled;
+/// `pack` runs once for each set of parameters, never for new sizes of the inputs.
 struct PackRequest {
   const Value* constant = nullptr;
   /// Equal keys on the same constant share one packed form.

@@ -11,8 +11,8 @@ namespace {
 std::size_t at(std::int64_t dimension) { return static_cast<std::size_t>(dimension); }
 
 [[noreturn]] void cannot_broadcast(const View& view, const Sizes& sizes) {
-  throw Error(ErrorKind::kInvalidArgument, "sizes " + sizes_text(view.sizes()) +
-                                               " do not broadcast to " + sizes_text(sizes));
+  throw Error(ErrorKind::kInvalidArgument,
+              "sizes " + sizes_text(view.sizes()) + " do not broadcast to " + sizes_text(sizes));
 }
 
 }  // namespace
@@ -75,6 +75,12 @@ View unsqueezed(const View& view, std::int64_t dimension) {
   View result = view;
   result.spec.sizes.insert(result.spec.sizes.begin() + dimension, 1);
   result.spec.strides.insert(result.spec.strides.begin() + dimension, 0);
+  return result;
+}
+
+View along_channels(const View& view, std::int64_t rank) {
+  View result = view;
+  for (std::int64_t i = 2; i < rank; ++i) result = unsqueezed(result, result.rank());
   return result;
 }
 

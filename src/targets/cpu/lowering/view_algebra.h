@@ -28,6 +28,9 @@ View selected(const View& view, std::int64_t dimension, std::int64_t index);
 /// A new dimension of size 1 in front of `dimension`.
 View unsqueezed(const View& view, std::int64_t dimension);
 
+/// A tensor of one element a channel as it stands in a tensor of this rank: along dimension 1.
+View along_channels(const View& view, std::int64_t rank);
+
 /// The same elements in row-major order under other sizes; empty when that takes a copy.
 std::optional<View> reshaped(const View& view, const Sizes& sizes);
 

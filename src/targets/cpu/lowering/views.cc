@@ -96,8 +96,8 @@ void lower_narrow(const Node& node, LoweringContext& context) {
   const std::int64_t dimension = wrapped(node.argument("dim").integer(), view.rank());
   const std::int64_t given = context.evaluate(node.argument("start").dim());
   const std::int64_t start = given < 0 ? given + view.size(dimension) : given;
-  context.alias(node.result(), sliced(view, dimension, start,
-                                      context.evaluate(node.argument("length").dim())));
+  context.alias(node.result(),
+                sliced(view, dimension, start, context.evaluate(node.argument("length").dim())));
 }
 
 /// split, chunk and their kin: the results' own sizes say where each begins.
@@ -127,7 +127,8 @@ void lower_diagonal(const Node& node, LoweringContext& context) {
   const std::int64_t offset = node.argument("offset").integer();
   const std::int64_t stride = view.stride(first) + view.stride(second);
   const std::int64_t length = context.sizes(node.result()).back();
-  if (length > 0) view.offset += offset >= 0 ? offset * view.stride(second) : -offset * view.stride(first);
+  if (length > 0)
+    view.offset += offset >= 0 ? offset * view.stride(second) : -offset * view.stride(first);
   for (const std::int64_t dimension : {std::max(first, second), std::min(first, second)}) {
     view.spec.sizes.erase(view.spec.sizes.begin() + dimension);
     view.spec.strides.erase(view.spec.strides.begin() + dimension);
