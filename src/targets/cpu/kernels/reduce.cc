@@ -112,7 +112,9 @@ class ReduceKernel final : public Kernel {
     Accumulator accumulators[kColumns];
     const auto* input =
         static_cast<const std::byte*>(operands[0]) + kept_offset(0, row, column) * element_bytes_;
-    if (by_rows_) {
+    if (loops_.count == 0) {
+      // Nothing is accumulated; what that gives is the accumulators' business.
+    } else if (by_rows_) {
       accumulators[0] = reduce_row(input);
     } else {
       reduce_columns(input, columns, accumulators);
