@@ -6,6 +6,7 @@
 #include "targets/cpu/kernels/reduce.h"
 #include "targets/cpu/lowering/checks.h"
 #include "targets/cpu/lowering/families.h"
+#include "targets/cpu/lowering/pointwise_emitter.h"
 #include "targets/cpu/lowering/view_algebra.h"
 
 namespace unfuse::cpu {
@@ -106,6 +107,46 @@ void lower_count_nonzero(const Node& node, LoweringContext& context) {
   emit_reduce(context, node, ReduceOp::kSum, flags, node.result());
 }
 
+/// m + log(sum(exp(x - m))) with m the largest element, or 0 where that is infinite.
+void lower_logsumexp(const Node& node, LoweringContext& context) {
+  using Op = PointwiseOp;
+  const RegisterType type = result_register_type(node);
+  const DType dtype = node.result()->dtype();
+  const View from = context.converted(context.view(node.input(0)), dtype);
+  const Dimensions dimensions = reduced_dimensions(node, from.rank());
+  Sizes kept = from.sizes();
+  for (const std::int64_t dimension : dimensions) kept[static_cast<std::size_t>(dimension)] = 1;
+  const auto reduce = [&](ReduceOp op, const View& of) {
+    const View to = context.temporary(dtype, kept);
+    ReduceSpec spec;
+    spec.op = op;
+    spec.input = of.spec;
+    spec.dims = dimensions;
+    spec.output = to.spec;
+    spec.threads = context.threads();
+    context.emit(select_reduce(spec), {of}, {to});
+    return to;
+  };
+  const bool empty = from.numel() == 0;
+  const View largest = empty ? context.temporary(dtype, kept) : reduce(ReduceOp::kAmax, from);
+  const auto shift = [&](PointwiseEmitter& emitter) {
+    if (empty) return emitter.constant(0.0, type);
+    const int maximum = emitter.load(largest, type);
+    const int infinite = emitter.emit(Op::kIsInf, type, {maximum});
+    return emitter.emit(Op::kWhere, type, {infinite, emitter.constant(0.0, type), maximum});
+  };
+  const View exponentials = context.temporary(dtype, from.sizes());
+  PointwiseEmitter before(context);
+  const int moved = before.emit(Op::kSubtract, type, {before.load(from, type), shift(before)});
+  before.finish({before.emit(Op::kExp, type, {moved})}, from.sizes(), {exponentials});
+
+  const View sum = reduce(ReduceOp::kSum, exponentials);
+  const View to = with_reduced_dimensions(context.result(node.result()), dimensions, from.rank());
+  PointwiseEmitter after(context);
+  const int logarithm = after.emit(Op::kLog, type, {after.load(sum, type)});
+  after.finish({after.emit(Op::kAdd, type, {logarithm, shift(after)})}, kept, {to});
+}
+
 constexpr LoweringRow kRows[] = {
     {"aten.sum.default", accept_all, lower_accumulation<ReduceOp::kSum>},
     {"aten.sum.dim_IntList", accept_all, lower_accumulation<ReduceOp::kSum>},
@@ -136,6 +177,7 @@ constexpr LoweringRow kRows[] = {
     {"aten.var_mean.dim", accept_all, lower_variance<ReduceOp::kVar>},
     {"aten.var_mean.correction", accept_all, lower_variance<ReduceOp::kVar>},
     {"aten.std_mean.correction", accept_all, lower_variance<ReduceOp::kStd>},
+    {"aten.logsumexp.default", accept_all, lower_logsumexp},
     {"aten.aminmax.default", accept_all, lower_aminmax},
     {"aten.count_nonzero.default", accept_all, lower_count_nonzero},
     {"aten.count_nonzero.dim_IntList", accept_all, lower_count_nonzero},
