@@ -164,6 +164,9 @@ def extra(s: Sampler, row: Row, skip: int) -> list:
 def unary(s, row):
     if row.name == "aten.round.decimals":
         return [s.tensor(s.sizes(), FLOATS), {"decimals": 1}]
+    if row.name == "aten.prelu.default":
+        self = s.tensor(s.sizes())
+        return [self, s.tensor([1], [self.dtype])]
     return [s.tensor(s.sizes(), ALL), *extra(s, row, 1)]
 
 
@@ -229,8 +232,17 @@ def in_place(s, row):
         return [self, 0.5, False]
     if "index" in names or "indices" in names:
         return copies(s, row)
-    if "bitwise" in row.name:
-        return [s.tensor(sizes, [torch.int32]), s.tensor(sizes, [torch.int32])]
+    if "bitwise" in row.name or "__i" in row.name:
+        self = s.tensor(sizes, [torch.int32])
+        values = [operand(s, row, i, sizes, [torch.int32]) for i in range(1, len(names))]
+        return [self, *[2 if isinstance(value, float) else value for value in values]]
+    if row.name in IN_PLACE_PRODUCTS:
+        left, right = IN_PLACE_PRODUCTS[row.name](s, row)
+        sizes = [*left.shape[:-1], *right.shape[1 if right.dim() < 3 else 2 :]]
+        sizes = sizes[1:] if row.name == "aten.addbmm_.default" else sizes
+        return [s.tensor(sizes, [left.dtype]), left, right]
+    if "decimals" in names:
+        return [self, {"decimals": 1}]
     if "min" in names:
         return [self, operand(s, row, 1, sizes, [self.dtype])]
     if "dim" in names:
@@ -892,6 +904,13 @@ def index(s, row):
 def bucketize(s, row):
     return [s.tensor(s.sizes()), torch.tensor([0.1, 0.5]), {"out_int32": s.chance(0.5)}]
 
+
+IN_PLACE_PRODUCTS = {
+    "aten.addbmm_.default": bmm,
+    "aten.addmm_.default": mm,
+    "aten.addmv_.default": mv,
+    "aten.baddbmm_.default": bmm,
+}
 
 SAMPLERS = {
     "unary_type": unary,

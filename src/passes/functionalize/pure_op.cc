@@ -105,11 +105,12 @@ std::string pure_name(const std::string& name) {
   return space + base + overload;
 }
 
-// The arguments of `node` under the names of the pure op's schema.
+// The arguments of `node` under the names of the pure op's schema; what is written to stands first
+// in both, as "self" or "input".
 Arguments arguments_for(const Op& pure, const Node& node) {
   Arguments arguments;
   for (const SchemaArgument& wanted : pure.schema.arguments) {
-    const int index = node.op().schema.index_of(wanted.name);
+    const int index = arguments.empty() ? 0 : node.op().schema.index_of(wanted.name);
     if (index >= 0) {
       arguments.push_back(node.argument(index));
     } else if (wanted.has_default) {

@@ -64,8 +64,22 @@ Replacement amax(RewriteContext& at, const Node& node) {
 Replacement amin(RewriteContext& at, const Node& node) {
   return reduce(at, node, "aten.amin.default");
 }
-Replacement any(RewriteContext& at, const Node& node) { return reduce(at, node, "aten.any.dims"); }
-Replacement all(RewriteContext& at, const Node& node) { return reduce(at, node, "aten.all.dims"); }
+
+// Other reductions read an empty list as all dimensions, any.dims and all.dims as none.
+bool reduces_nothing(const Node& node) {
+  const int dim = node.op().schema.index_of("dim");
+  const auto* list = dim < 0 ? nullptr : node.argument(dim).get_if<Argument::Ints>();
+  return list != nullptr && list->empty() && node.input(0)->rank() > 0;
+}
+
+Replacement truth(RewriteContext& at, const Node& node, std::string_view op) {
+  if (!reduces_nothing(node)) return reduce(at, node, op);
+  Value* nonzero = at.call("aten.ne.Scalar", {node.input(0), 0});
+  return replace_by(convert(at.builder, nonzero, node.result()->dtype()));
+}
+
+Replacement any(RewriteContext& at, const Node& node) { return truth(at, node, "aten.any.dims"); }
+Replacement all(RewriteContext& at, const Node& node) { return truth(at, node, "aten.all.dims"); }
 
 Replacement arg_reduce(RewriteContext& at, const Node& node) {
   const Argument& dim = node.argument("dim");

@@ -11,9 +11,9 @@ using Op = PointwiseOp;
 
 template <Op kOp>
 int binary(PointwiseEmitter& emitter, const Node& node) {
-  const RegisterType type = result_register_type(node);
-  const int left = emitter.load(node.argument(0), type);
-  return emitter.emit(kOp, type, {left, emitter.load(node.argument(1), type)});
+  const DType dtype = node.result()->dtype();
+  const int left = emitter.load(node.argument(0), dtype);
+  return emitter.emit(kOp, register_type(dtype), {left, emitter.load(node.argument(1), dtype)});
 }
 
 bool is_one(const Argument& argument) {
@@ -78,15 +78,16 @@ int add_product(PointwiseEmitter& emitter, const Node& node) {
 }
 
 int clamp(PointwiseEmitter& emitter, const Node& node) {
-  const RegisterType type = result_register_type(node);
+  const DType dtype = node.result()->dtype();
+  const RegisterType type = register_type(dtype);
   int value = emitter.load(node.argument(0), type);
   const Argument& minimum = node.argument("min");
   const Argument& maximum = node.argument("max");
   if (!minimum.is_none()) {
-    value = emitter.emit(Op::kMaximum, type, {value, emitter.load(minimum, type)});
+    value = emitter.emit(Op::kMaximum, type, {value, emitter.load(minimum, dtype)});
   }
   if (!maximum.is_none()) {
-    value = emitter.emit(Op::kMinimum, type, {value, emitter.load(maximum, type)});
+    value = emitter.emit(Op::kMinimum, type, {value, emitter.load(maximum, dtype)});
   }
   return value;
 }

@@ -8,9 +8,9 @@ using Op = PointwiseOp;
 
 template <Op kOp>
 int compare(PointwiseEmitter& emitter, const Node& node) {
-  const RegisterType type = promoted_register_type(node);
-  const int left = emitter.load(node.argument(0), type);
-  return emitter.emit(kOp, type, {left, emitter.load(node.argument(1), type)});
+  const DType dtype = promoted_dtype(node);
+  const int left = emitter.load(node.argument(0), dtype);
+  return emitter.emit(kOp, register_type(dtype), {left, emitter.load(node.argument(1), dtype)});
 }
 
 /// Nonzero-ness does not survive a conversion from float64 to float32, so the widest type counts.

@@ -19,7 +19,7 @@ RegisterType result_register_type(const Node& node);
 
 /// Of a node's first two arguments, tensors or numbers, by PyTorch's promotion: what comparisons
 /// compute in.
-RegisterType promoted_register_type(const Node& node);
+DType promoted_dtype(const Node& node);
 
 /// Builds a program. Functions return registers.
 class PointwiseEmitter {
@@ -31,6 +31,9 @@ class PointwiseEmitter {
   int load(const View& view, RegisterType type);
   /// An operand of one element a channel, for a result of this rank: see along_channels.
   int load_channels(const Value* value, std::int64_t rank, RegisterType type);
+  /// The same in the register type of `dtype`, which a number takes first: -1 beside a uint8 tensor
+  /// is 255.
+  int load(const Argument& argument, DType dtype);
   int constant(double value, RegisterType type);
   int constant(std::int64_t value, RegisterType type);
   int emit(PointwiseOp op, RegisterType type, std::initializer_list<int> arguments,
