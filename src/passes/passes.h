@@ -27,4 +27,9 @@ void simplify(Graph& graph);
 /// Nodes without side effects whose results nobody uses. Inputs stay.
 void eliminate_dead_code(Graph& graph);
 
+/// Makes every output a tensor of its own, as eager gives it where the model copies: a clone in
+/// front of one that is a view of an input, or of what another output shows. Without it a caller
+/// who writes to an output, or the copying back of a mutated input, would change others.
+void own_outputs(Graph& graph);
+
 }  // namespace unfuse::passes

@@ -51,6 +51,8 @@ void run_pipeline(Graph& graph, const CompileOptions& options, Report& report) {
   check(graph, "recognize_attention");
   simplify(graph);
   check(graph, "simplify");
+  own_outputs(graph);
+  check(graph, "own_outputs");
 }
 
 }  // namespace unfuse::passes

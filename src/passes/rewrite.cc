@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/catalogue.h"
+#include "passes/views.h"
 #include "unfuse/error.h"
 
 namespace unfuse::passes {
@@ -58,9 +59,9 @@ namespace {
 
 bool is_clone(const Value* value) { return value->produced_by("aten.clone.default"); }
 
-// Nobody else hands this value out, and it is no input: the caller may own it.
-bool can_be_handed_out(const Value* value) {
-  return value->producer() != nullptr && !value->is_output();
+// Nobody else hands this value out, and it is no view of an input: the caller may own it.
+bool can_be_handed_out(Value* value) {
+  return viewed_base(value)->producer() != nullptr && !value->is_output();
 }
 
 bool same_layout(const Value* left, const Value* right) {

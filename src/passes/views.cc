@@ -90,6 +90,16 @@ Value* ViewStep::write(Builder& builder, Value* base, Value* written) const {
   throw Error(ErrorKind::kInternal, "a view that cannot be written: " + name());
 }
 
+Value* viewed_base(Value* value) {
+  for (;;) {
+    const Node* node = value->producer();
+    if (node == nullptr || !node->op().schema.aliases()) return value;
+    const std::vector<Value*> operands = node->operands();
+    if (operands.empty()) return value;
+    value = operands.front();
+  }
+}
+
 std::string ViewStep::name() const {
   switch (kind) {
     case Kind::kExpand:

@@ -51,6 +51,10 @@ struct ViewStep {
 /// computes, and where a symbolic index cannot be resolved.
 std::optional<ViewStep> view_step(const Node& node, int result, const SymbolRanges& symbols);
 
+/// The value whose elements `value` shows through views of the canonical dialect, and ops marked as
+/// aliasing: where torch runs them, both lie in one place. The value itself when it is no view.
+Value* viewed_base(Value* value);
+
 /// The ops that view_step() knows.
 std::vector<std::string_view> view_op_names();
 

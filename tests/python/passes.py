@@ -17,7 +17,7 @@ DIALECTS = ("export", "make_fx", "aot")
 
 
 def trace(function, inputs, dialect):
-    copies = [tensor.clone() for tensor in inputs]
+    copies = clones(inputs)
     if dialect == "export":
         return make_fx(function, tracing_mode="fake", pre_dispatch=True)(*copies)
     if dialect == "aot":

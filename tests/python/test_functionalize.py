@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from passes import Passed, assert_same
+from unfuse.errors import Error
 
 
 class Program:
@@ -148,7 +149,13 @@ class Program:
 
 def check(numbers, inputs):
     program = Program(numbers)
-    assert_same(Passed(program, inputs), program, inputs, rtol=1e-4, atol=1e-4)
+    try:
+        passed = Passed(program, inputs)
+    except Error as error:
+        # A part of an expanded tensor where no two elements share a place: eager writes to it.
+        assert "writes through aten.expand" in str(error)
+        return
+    assert_same(passed, program, inputs, rtol=1e-4, atol=1e-4)
 
 
 def make_inputs():
@@ -247,8 +254,6 @@ def test_changes_of_metadata():
 
 
 def test_a_write_through_expand_is_refused():
-    from unfuse.errors import Error
-
     # Eager allows it where each place is written once, as here by one number.
     def function(x):
         view = x.as_strided((2, 2), (1, 1))

@@ -23,10 +23,12 @@ namespace {
 
 using MakePure = Value* (*)(Builder& builder, const Node& node, Value* self);
 
-// A tensor broadcast into `self`, or a number.
+// A tensor broadcast into `self`, or a number. Never the source itself: both live on, each in its
+// own memory.
 Value* filled_with(Builder& builder, const Argument& source, const Value* self) {
   if (!source.is_value()) return full(builder, self->sizes(), source, self->dtype());
-  return expand(builder, convert(builder, source.value(), self->dtype()), self->sizes());
+  Value* made = expand(builder, convert(builder, source.value(), self->dtype()), self->sizes());
+  return made == source.value() ? call(builder, "aten.clone.default", {made}) : made;
 }
 
 Value* copy(Builder& builder, const Node& node, Value* self) {

@@ -29,6 +29,7 @@ constexpr AliasName kAliases[] = {
     {"aten._unsafe_index_put.default", "aten.index_put.default"},
     {"aten.absolute.default", "aten.abs.default"},
     {"aten.clip.default", "aten.clamp.default"},
+    {"aten.clip.Tensor", "aten.clamp.Tensor"},
     {"aten.concat.default", "aten.cat.default"},
     {"aten.concatenate.default", "aten.cat.default"},
     {"aten.divide.Scalar", "aten.div.Scalar"},

@@ -153,9 +153,10 @@ TEST(Functionalize, ASourceIsNotAnAliasOfWhatItWasCopiedTo) {
   )"),
             "%x = aten.zeros_like.default(%a)\n"
             "%y = aten.mul.Tensor(%a, %a)\n"
-            "%d = aten.add.Tensor(%y, %a)\n"
+            "%clone = aten.clone.default(%y)\n"
+            "%d = aten.add.Tensor(%clone, %a)\n"
             "%add = aten.add.Scalar(%y, 1)\n"
-            "output user %y\n"
+            "output user %clone\n"
             "output user %add\n"
             "output user %d\n");
 }

@@ -266,6 +266,41 @@ TEST(Fold, WhatTheModelUpdatesIsNoConstant) {
   EXPECT_EQ(graph.node_count(), 1u);
 }
 
+TEST(OwnOutputs, AreNoViewsOfInputsOrOfEachOther) {
+  EXPECT_EQ(after(own_outputs, R"(
+    input user %x: f32[2, 3]
+    input user %y: f32[2, 3]
+    %a = aten.reshape.default(%x, [6])
+    %b = aten.relu.default(%x)
+    %c = aten.permute.default(%b, [1, 0])
+    %d = aten.exp.default(%x)
+    %e = aten.reshape.default(%d, [6])
+    output user %a
+    output user %b
+    output user %c
+    output user %e
+    output user %x
+    output input mutation %x to y
+    output input mutation %y to x
+  )"),
+            "%a = aten.reshape.default(%x, [6])\n"
+            "%b = aten.relu.default(%x)\n"
+            "%c = aten.permute.default(%b, [1, 0])\n"
+            "%d = aten.exp.default(%x)\n"
+            "%e = aten.reshape.default(%d, [6])\n"
+            "%clone = aten.clone.default(%a)\n"
+            "%clone_1 = aten.clone.default(%c)\n"
+            "%clone_2 = aten.clone.default(%x)\n"
+            "%clone_3 = aten.clone.default(%y)\n"
+            "output user %clone\n"
+            "output user %b\n"
+            "output user %clone_1\n"
+            "output user %e\n"
+            "output user %x\n"
+            "output input mutation %clone_2 to y\n"
+            "output input mutation %clone_3 to x\n");
+}
+
 TEST(DeadCode, GoesButInputsStay) {
   EXPECT_EQ(after(eliminate_dead_code, R"(
     input user %x: f32[3]
