@@ -45,10 +45,8 @@ class FirstException {
   std::exception_ptr held_;
 };
 
-using Body = std::function<void(std::int64_t, std::int64_t)>;
-
 /// Part `index` of `parts` nearly equal ones, cut at multiples of grain.
-void run_part(int index, int parts, std::int64_t count, std::int64_t grain, const Body& body,
+void run_part(int index, int parts, std::int64_t count, std::int64_t grain, RangeBody body,
               FirstException& exception) {
   const std::int64_t grains = (count + grain - 1) / grain;
   const std::int64_t begin = grains * index / parts * grain;
@@ -65,7 +63,7 @@ void run_part(int index, int parts, std::int64_t count, std::int64_t grain, cons
 #ifdef UNFUSE_PARALLEL_THREADS
 
 // For ThreadSanitizer, which does not understand libgomp: threads that come and go.
-void run_parts(int parts, std::int64_t count, std::int64_t grain, const Body& body,
+void run_parts(int parts, std::int64_t count, std::int64_t grain, RangeBody body,
                FirstException& exception) {
   std::vector<std::thread> others;
   others.reserve(static_cast<std::size_t>(parts - 1));
@@ -82,7 +80,7 @@ int available_threads() {
 
 #else
 
-void run_parts(int parts, std::int64_t count, std::int64_t grain, const Body& body,
+void run_parts(int parts, std::int64_t count, std::int64_t grain, RangeBody body,
                FirstException& exception) {
 #pragma omp parallel num_threads(parts)
   {
@@ -97,7 +95,7 @@ int available_threads() { return std::max(1, omp_get_num_procs()); }
 
 }  // namespace
 
-void parallel_for(int threads, std::int64_t count, std::int64_t grain, const Body& body) {
+void parallel_for(int threads, std::int64_t count, std::int64_t grain, RangeBody body) {
   if (count <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t grains = (count + grain - 1) / grain;

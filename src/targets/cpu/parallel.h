@@ -2,15 +2,32 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 namespace unfuse::cpu {
+
+/// Refers to something callable as void(std::int64_t begin, std::int64_t end), which must outlive
+/// it. Unlike std::function it never allocates.
+class RangeBody {
+ public:
+  template <typename Function>
+  RangeBody(const Function& function)  // NOLINT(google-explicit-constructor): lambdas convert
+      : function_(&function), call_(&call<Function>) {}
+  void operator()(std::int64_t begin, std::int64_t end) const { call_(function_, begin, end); }
+
+ private:
+  template <typename Function>
+  static void call(const void* function, std::int64_t begin, std::int64_t end) {
+    (*static_cast<const Function*>(function))(begin, end);
+  }
+
+  const void* function_;
+  void (*call_)(const void*, std::int64_t, std::int64_t);
+};
 
 /// Calls body(begin, end) on disjoint parts that together cover [0, count), on up to `threads`
 /// threads, this one included. Each part but the last is a multiple of `grain` long. Runs in place
 /// when one part is enough or inside another parallel_for. An exception from body is rethrown here.
-void parallel_for(int threads, std::int64_t count, std::int64_t grain,
-                  const std::function<void(std::int64_t begin, std::int64_t end)>& body);
+void parallel_for(int threads, std::int64_t count, std::int64_t grain, RangeBody body);
 
 /// OMP_NUM_THREADS when set, else the cores this process may use.
 int default_threads();

