@@ -13,6 +13,7 @@ from unfuse import _unfuse
 from . import arrays
 from .errors import Error
 from .fx_import import GraphInput, ImportedGraph, import_graph
+from .fused_sizes import guard_fused_sizes
 from .left_to_torch import TorchStep
 from .options import Options
 from .report import LeftOp, Report
@@ -26,6 +27,7 @@ def compile_graph(
 ) -> CompiledGraph:
     """Compiles an FX graph of ATen ops. `inputs` has one entry a placeholder. What became of it
     is added to the report. Throws Error when it is strict and something is left to torch."""
+    guard_fused_sizes(module)
     imported = import_graph(module, inputs)
     compiled = _unfuse.compile(imported.graph, options.fully_masked_rows)
     result = _graph_report(compiled.report, imported)

@@ -9,12 +9,6 @@
 namespace unfuse::cpu {
 namespace {
 
-/// Rows at a constant distance, each without gaps.
-bool is_list_of_rows(const OperandSpec& spec) {
-  return spec.rank() > 0 && (spec.strides.back() == 1 || spec.sizes.back() <= 1) &&
-         leading_dims_collapse(spec, 1);
-}
-
 bool is_matmul_output(const OperandSpec& spec) {
   return spec.strides.back() == 1 || spec.sizes.back() <= 1;
 }
@@ -49,8 +43,8 @@ void emit_matmul(LoweringContext& context, View a, View b, const std::optional<V
 }
 
 void lower_packed_linear(const Node& node, LoweringContext& context, const View& packed) {
-  const View input = context.contiguous_unless(context.view(node.input(0)), is_list_of_rows);
-  const View to = context.result_if(node.result(), is_list_of_rows);
+  const View input = context.contiguous_unless(context.view(node.input(0)), packed_linear_takes);
+  const View to = context.result_if(node.result(), packed_linear_takes);
   const Value* bias = node.argument("bias").value_or_null();
   PackedLinearSpec spec;
   spec.input = input.spec;
