@@ -255,6 +255,15 @@ def test_mixed_dtypes_raise(name):
         op()
 
 
+def test_a_packed_bias_of_another_dtype_is_read_as_bits():
+    """Nobody can want this: opening refuses it."""
+    op = Heads()
+    wide = op.qkv_bias.double()
+    as_bits = wide.view(torch.float32)[: len(wide)].nan_to_num(0)
+    wide = as_bits.repeat(2).view(torch.float64)
+    assert torch.equal(op(qkv_bias=wide)[0], op(qkv_bias=as_bits)[0])
+
+
 @pytest.mark.parametrize("dtype", [torch.int64, torch.complex64])
 def test_only_floating_point_is_implemented(dtype):
     op = Heads(dtype=dtype)
