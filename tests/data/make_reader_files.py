@@ -1,4 +1,4 @@
-"""Makes the model files of the tests of src/pt2: each holds some corner of what the exporter writes.
+"""Makes the model files of the tests of src/pt2: each holds a corner of what the exporter writes.
 
     python tests/data/make_reader_files.py [NAME ...]
 

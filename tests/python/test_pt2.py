@@ -64,9 +64,7 @@ def results(node):
         return [(node.name, value)]
     if value is None:
         return []
-    names = {
-        user.args[1]: user.name for user in node.users if user.target is operator.getitem
-    }
+    names = {user.args[1]: user.name for user in node.users if user.target is operator.getitem}
     return [(names.get(index), tensor) for index, tensor in enumerate(value)]
 
 
