@@ -123,7 +123,8 @@ std::vector<NodeImporter::NamedArgument> NodeImporter::read_arguments(const Json
 }
 
 // Our passes know what to do with everything that the node takes and gives: tensors, numbers that
-// are known or sizes, but no floats and bools that are computed when the model runs.
+// are known or sizes, but no floats and bools that are computed when the model runs. Only
+// assertions, which give nothing, may take those.
 bool NodeImporter::all_held(const std::vector<NamedArgument>& arguments,
                             const std::vector<Type>& types) {
   const auto opaque = [](const Type& type) { return std::holds_alternative<OpaqueType>(type); };
@@ -132,8 +133,9 @@ bool NodeImporter::all_held(const std::vector<NamedArgument>& arguments,
     std::vector<Value*> values;
     argument.value.argument.collect_values(values);
     return argument.value.exact &&
-           std::none_of(values.begin(), values.end(),
-                        [](const Value* value) { return !value->is_tensor(); });
+           std::none_of(values.begin(), values.end(), [&](const Value* value) {
+             return opaque(value->type()) || (!types.empty() && !value->is_tensor());
+           });
   });
 }
 
