@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/builder.h"
+#include "ir/type_check.h"
 #include "ops/catalogue.h"
 #include "pt2/opaque_schema.h"
 #include "pt2/origin.h"
@@ -186,6 +187,14 @@ const Op& NodeImporter::opaque_op(const std::string& name,
   return graph_->opaque_op(name, schema.schema());
 }
 
+void NodeImporter::check_recorded_types(const Json& node, const Node& made) const {
+  try {
+    check_types(made, graph_->symbols);
+  } catch (const Error& error) {
+    node.fail(place_of(made.op().name, made.origin()) + ": " + error.message());
+  }
+}
+
 Node* NodeImporter::create(const Json& node, const std::string& op_name,
                            std::vector<NamedArgument> arguments,
                            const std::vector<Result>& results) {
@@ -208,6 +217,7 @@ Node* NodeImporter::create(const Json& node, const std::string& op_name,
   // No name of the file, so that the results' own names stay free until they are given.
   Node* made = graph_->create_node(*op, std::move(complete), std::move(types), nullptr, "(new)");
   made->set_origin(origin);
+  check_recorded_types(node, *made);
   return made;
 }
 

@@ -73,6 +73,7 @@ class NodeImporter {
                             const std::string& place) const;
   const Op& opaque_op(const std::string& name, const std::vector<NamedArgument>& arguments,
                       const std::vector<Type>& types);
+  void check_recorded_types(const Json& node, const Node& made) const;
   void define_results(const std::vector<Result>& results, Node* node);
 
   Graph* graph_;

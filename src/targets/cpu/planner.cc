@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/type_check.h"
 #include "targets/cpu/arena.h"
 #include "targets/cpu/lowering/context.h"
 #include "targets/cpu/lowering/table.h"
@@ -44,11 +45,13 @@ std::vector<View> add_destinations(const PlanRequest& request, LoweringContext& 
 }
 
 void lower_nodes(const PlanRequest& request, LoweringContext& context) {
+  SizeChecker checker(request.symbols);
   for (const Node* node : request.nodes) {
     const LoweringRow* row = find_lowering(node->id());
     if (row == nullptr) {
       throw Error(ErrorKind::kInternal, "no lowering for this op", node->where());
     }
+    checker.check(*node);
     context.begin_node(node);
     row->lower(*node, context);
     context.end_node();

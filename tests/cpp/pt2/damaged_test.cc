@@ -460,6 +460,20 @@ TEST(Damaged, SizesOfValues) {
                        set("sizes", json(65, {{"as_int", 1}})));
 }
 
+TEST(Damaged, TypesThatContradictTheOp) {
+  const auto set = [](const char* key, const json& value) {
+    return [key, value](json& model) { graph_of(model)["tensor_values"]["relu"][key] = value; };
+  };
+  expect_model_refused("reader/nested.pt2", "its result is f64[2, 4] where the op gives f32[2, 4]",
+                       set("dtype", 8));
+  expect_model_refused("reader/nested.pt2", "its result is f32[2, 5] where the op gives f32[2, 4]",
+                       set("sizes", {{{"as_int", 2}}, {{"as_int", 5}}}));
+  expect_model_refused("reader/nested.pt2", "the call is impossible", [](json& model) {
+    node_of(model, 0)["inputs"][1]["arg"] = tensor_argument("p_layers_0_proj_bias");
+    node_of(model, 0)["inputs"][2]["arg"] = tensor_argument("p_layers_0_proj_weight");
+  });
+}
+
 TEST(Damaged, SizesThatExplodeWhenMultipliedOut) {
   ArchiveEditor editor("reader/nested.pt2");
   editor.edit_model([](json& model) {
