@@ -42,10 +42,10 @@ void check_same(const Node& node, const Value& recorded, const Value& built) {
     }
     if (same) return;
   }
-  throw Error(ErrorKind::kInternal,
+  throw Error(ErrorKind::kInvalidArgument,
               "opened, this gives " + to_string(built.type()) + " where " +
                   to_string(recorded.type()) + " was recorded",
-              node.where(), "please report this");
+              node.where(), "if PyTorch itself recorded that, please report this");
 }
 
 // A result that is None: outputs become None, and nothing else may use it.

@@ -4,10 +4,10 @@
 
 #include <random>
 
-#include "archive_editor.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "pt2/exported_program.h"
+#include "support/archives/archive_editor.h"
 #include "unfuse/error.h"
 
 namespace unfuse::pt2 {

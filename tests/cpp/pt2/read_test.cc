@@ -6,11 +6,11 @@
 #include <fstream>
 #include <limits>
 
-#include "archive_editor.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "pt2/call_signature.h"
 #include "pt2/exported_program.h"
+#include "support/archives/archive_editor.h"
 
 namespace unfuse::pt2 {
 namespace {

@@ -1,4 +1,4 @@
-#include "archive_editor.h"
+#include "support/archives/archive_editor.h"
 
 #include <unistd.h>
 #include <zlib.h>
