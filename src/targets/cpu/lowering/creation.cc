@@ -40,10 +40,17 @@ void lower_ones(const Node& node, LoweringContext& context) {
   fill_result(node, context, Scalar::integer(1));
 }
 
+/// arange of integers cuts its numbers before it counts: from -1.5 means from -1.
 void lower_arange(const Node& node, LoweringContext& context) {
+  const bool integers = is_integer(node.result()->dtype());
   const auto number = [&](std::string_view name, std::int64_t otherwise) {
     const int index = node.op().schema.index_of(name);
-    return index < 0 ? Scalar::integer(otherwise) : scalar(node.argument(index), context);
+    if (index < 0) return Scalar::integer(otherwise);
+    const auto* fraction = node.argument(index).get_if<double>();
+    if (integers && fraction != nullptr) {
+      return Scalar::integer(static_cast<std::int64_t>(*fraction));
+    }
+    return scalar(node.argument(index), context);
   };
   const View to = context.result(node.result());
   context.emit(select_arange({to.spec, number("start", 0), number("step", 1), context.threads()}),

@@ -80,6 +80,10 @@ View unsqueezed(const View& view, std::int64_t dimension) {
 
 View along_channels(const View& view, std::int64_t rank) {
   View result = view;
+  if (rank == 0) {  // one channel, of one element
+    result.spec.sizes.clear();
+    result.spec.strides.clear();
+  }
   for (std::int64_t i = 2; i < rank; ++i) result = unsqueezed(result, result.rank());
   return result;
 }
