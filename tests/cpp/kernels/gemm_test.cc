@@ -92,6 +92,15 @@ TEST(PackedLinear, SizesAndLayouts) {
   check_linear({{40}, 768, 100});
 }
 
+TEST(PackedLinear, SeveralBlocksOfDepth) {
+  for (const std::int64_t depth : {191, 192, 193, 384, 500}) {
+    check_linear({{1}, depth, 33});
+    check_linear({{37}, depth, 33, false});
+    check_linear({{37}, depth, 33, true, Epilogue::kRelu, DType::kFloat32, {}, 5});
+    check_linear({{2, 5}, depth, 33, true, Epilogue::kGelu, DType::kFloat16, {{1, 0}}});
+  }
+}
+
 TEST(PackedLinear, Epilogues) {
   for (const Epilogue epilogue : {Epilogue::kRelu, Epilogue::kGelu, Epilogue::kGeluTanh}) {
     check_linear({{37}, 24, 50, true, epilogue});
@@ -220,6 +229,10 @@ INSTANTIATE_TEST_SUITE_P(
         MatmulCase{"broadcast_a", {5}, 17, 33, 29, {{}, 0, 1, {0}}},
         MatmulCase{"broadcast_mixed", {2, 3, 2}, 7, 8, 9, {{}, 0, 1, {1}}, {{}, 0, 1, {0, 2}}},
         MatmulCase{"gaps", {3}, 17, 33, 29, {{}, 3}, {{}, 5}, {{}, 7}},
+        MatmulCase{"deep", {}, 17, 401, 29},
+        MatmulCase{"deep_bias", {}, 17, 401, 29, {}, {}, {}, true},
+        MatmulCase{"deep_alpha", {3}, 17, 401, 29, {{0, 2, 1}}, {}, {}, false, 0.125f},
+        MatmulCase{"deep_heads", {2, 3}, 7, 401, 16, {}, {{0, 2, 1, 3}}, {{0, 2, 1, 3}}},
         MatmulCase{"no_rows", {3}, 0, 4, 5}, MatmulCase{"no_columns", {3}, 4, 4, 0},
         MatmulCase{"no_depth", {3}, 4, 0, 5},
         MatmulCase{"no_depth_bias", {3}, 4, 0, 5, {}, {}, {}, true},

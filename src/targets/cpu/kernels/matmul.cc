@@ -1,7 +1,9 @@
 // select_matmul of gemm.h.
 #include <algorithm>
 #include <memory>
+#include <vector>
 
+#include "targets/cpu/kernels/depth_blocks.h"
 #include "targets/cpu/kernels/epilogue.h"
 #include "targets/cpu/kernels/gemm.h"
 #include "targets/cpu/kernels/loop_nest.h"
@@ -12,19 +14,37 @@ namespace {
 
 using onednn::LayoutPtr;
 
-/// One matrix of a batch, or a batch of one dim.
+/// One matrix of a batch, or a batch of one dim: a primitive a block of depth.
 class MatmulKernel final : public Kernel {
  public:
-  MatmulKernel(onednn::PrimitivePtr primitive, bool has_bias)
-      : primitive_(std::move(primitive)), has_bias_(has_bias) {}
-  std::size_t scratch_bytes() const override { return primitive_->scratch_bytes(); }
+  struct Step {
+    onednn::PrimitivePtr primitive;
+    std::int64_t a_offset = 0;  ///< in elements
+    std::int64_t b_offset = 0;
+  };
+  MatmulKernel(std::vector<Step> steps, bool has_bias)
+      : steps_(std::move(steps)), has_bias_(has_bias) {}
+  std::size_t scratch_bytes() const override {
+    std::size_t bytes = 0;
+    for (const Step& step : steps_) bytes = std::max(bytes, step.primitive->scratch_bytes());
+    return bytes;
+  }
   void run(std::span<void* const> operands, std::byte* scratch) const override {
-    primitive_->execute(operands[0], operands[1], has_bias_ ? operands[2] : nullptr,
-                        operands.back(), scratch);
+    const void* bias = has_bias_ ? operands[2] : nullptr;
+    for (const Step& step : steps_) {
+      step.primitive->execute(static_cast<const float*>(operands[0]) + step.a_offset,
+                              static_cast<const float*>(operands[1]) + step.b_offset, bias,
+                              operands.back(), scratch);
+      bias = nullptr;
+    }
+  }
+  bool is_reference() const {
+    return std::any_of(steps_.begin(), steps_.end(),
+                       [](const Step& step) { return step.primitive->is_reference(); });
   }
 
  private:
-  onednn::PrimitivePtr primitive_;
+  std::vector<Step> steps_;
   bool has_bias_;
 };
 
@@ -69,15 +89,25 @@ LayoutPtr matrix_layout(const OperandSpec& operand, const Sizes& batch, const Si
   return onednn::strided_layout(sizes, all_strides);
 }
 
-onednn::PrimitivePtr batch_primitive(const MatmulSpec& spec, const LoopNest& batch) {
-  onednn::MatmulProblem problem;
-  problem.source = matrix_layout(spec.a, batch.sizes, batch.strides[0]);
-  problem.weights = matrix_layout(spec.b, batch.sizes, batch.strides[1]);
-  problem.destination = matrix_layout(spec.output, batch.sizes, batch.strides[2]);
-  problem.has_bias = spec.has_bias;
-  problem.alpha = spec.alpha;
-  problem.threads = spec.threads;
-  return onednn::make_matmul(problem);
+std::unique_ptr<MatmulKernel> batch_kernel(const MatmulSpec& spec, const LoopNest& batch) {
+  std::vector<MatmulKernel::Step> steps;
+  for (const DepthBlock& block : depth_blocks(spec.a.sizes.back())) {
+    OperandSpec a = spec.a;
+    OperandSpec b = spec.b;
+    a.sizes[a.sizes.size() - 1] = block.size;
+    b.sizes[b.sizes.size() - 2] = block.size;
+    onednn::MatmulProblem problem;
+    problem.source = matrix_layout(a, batch.sizes, batch.strides[0]);
+    problem.weights = matrix_layout(b, batch.sizes, batch.strides[1]);
+    problem.destination = matrix_layout(spec.output, batch.sizes, batch.strides[2]);
+    problem.accumulate = block.begin > 0;
+    problem.has_bias = spec.has_bias && !problem.accumulate;
+    problem.alpha = spec.alpha;
+    problem.threads = spec.threads;
+    steps.push_back({onednn::make_matmul(problem), block.begin * a.strides[a.strides.size() - 1],
+                     block.begin * b.strides[b.strides.size() - 2]});
+  }
+  return std::make_unique<MatmulKernel>(std::move(steps), spec.has_bias);
 }
 
 Sizes batch_dims(const Sizes& values) { return Sizes(values.begin(), values.end() - 2); }
@@ -102,7 +132,7 @@ KernelPtr select_absorbed(const MatmulSpec& spec) {
   flat.b.strides.erase(flat.b.strides.begin(), flat.b.strides.end() - 2);
   flat.output.sizes = {rows, columns};
   flat.output.strides = {leading_stride(spec.output, 1), 1};
-  return std::make_unique<MatmulKernel>(batch_primitive(flat, {{}, {{}, {}, {}}}), spec.has_bias);
+  return batch_kernel(flat, {{}, {{}, {}, {}}});
 }
 
 void check_matmul(const MatmulSpec& spec) {
@@ -152,13 +182,11 @@ KernelPtr select_matmul(const MatmulSpec& spec) {
       LoopOrder::kReorder);
   const LoopNest one_matrix = {{}, {{}, {}, {}}};
   if (batch.rows() == 1 && batch.inner_size() == 1) {
-    return std::make_unique<MatmulKernel>(batch_primitive(spec, one_matrix), spec.has_bias);
+    return batch_kernel(spec, one_matrix);
   }
   if (batch.sizes.size() == 1) {
-    auto primitive = batch_primitive(spec, batch);
-    if (!primitive->is_reference()) {
-      return std::make_unique<MatmulKernel>(std::move(primitive), spec.has_bias);
-    }
+    auto kernel = batch_kernel(spec, batch);
+    if (!kernel->is_reference()) return kernel;
   }
   // oneDNN takes one batch dim well; the others are a loop here.
   LoopNest inner = {{batch.sizes.back()}, {}};
@@ -168,12 +196,11 @@ KernelPtr select_matmul(const MatmulSpec& spec) {
     inner.strides.push_back({strides.back()});
     strides.pop_back();
   }
-  auto primitive = batch_primitive(spec, inner);
-  if (primitive->is_reference()) {
-    primitive = batch_primitive(spec, one_matrix);
+  auto kernel = batch_kernel(spec, inner);
+  if (kernel->is_reference()) {
+    kernel = batch_kernel(spec, one_matrix);
     outer = batch;
   }
-  auto kernel = std::make_unique<MatmulKernel>(std::move(primitive), spec.has_bias);
   return std::make_unique<BatchLoopKernel>(std::move(kernel), std::move(outer), spec.has_bias);
 }
 

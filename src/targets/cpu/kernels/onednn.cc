@@ -242,6 +242,7 @@ PrimitivePtr make_matmul(const MatmulProblem& problem, bool executable) {
     if (problem.alpha != 1) {
       append_eltwise(operations, dnnl::algorithm::eltwise_linear, problem.alpha);
     }
+    if (problem.accumulate) operations.append_sum(1.0f);
     if (problem.relu) append_eltwise(operations, dnnl::algorithm::eltwise_relu, 0);
     const memory::dims sizes = sizes_of(problem.destination->desc);
     const memory::desc bias = vector_desc(sizes.back(), sizes.size());

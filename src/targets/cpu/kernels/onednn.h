@@ -39,12 +39,13 @@ class Primitive {
 
 using PrimitivePtr = std::unique_ptr<const Primitive>;
 
-/// destination = relu?(alpha * source * weights + bias): [..., M, K] x [..., K, N], batch dims
-/// equal or 1 in an operand. alpha must be 1 if there is a bias. No size is 0.
+/// destination = relu?(alpha * source * weights + bias + destination?): [..., M, K] x [..., K, N],
+/// batch dims equal or 1 in an operand. alpha must be 1 if there is a bias. No size is 0.
 struct MatmulProblem {
   LayoutPtr source, weights, destination;
   bool has_bias = false;  ///< [N]
   float alpha = 1;
+  bool accumulate = false;  ///< add to what the destination holds
   bool relu = false;
   int threads = 1;
 };
