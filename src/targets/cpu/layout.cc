@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "unfuse/error.h"
 #include "unfuse/tensor.h"
 
 namespace unfuse::cpu {
@@ -33,11 +34,31 @@ bool is_dense(const OperandSpec& spec) {
 
 OperandSpec dense_or_contiguous(DType dtype, const Sizes& sizes,
                                 const std::optional<std::vector<std::int64_t>>& strides) {
+  checked_bytes(dtype, sizes);
   if (strides && strides->size() == sizes.size()) {
     OperandSpec spec{dtype, sizes, *strides};
     if (spec.numel() != 0 && is_dense(spec)) return spec;
   }
   return OperandSpec::contiguous(dtype, sizes);
+}
+
+std::int64_t checked_bytes(DType dtype, const Sizes& sizes) {
+  auto bytes = static_cast<std::int64_t>(dtype_size(dtype));
+  for (const std::int64_t size : sizes) {
+    if (size == 0) return 0;
+    if (__builtin_mul_overflow(bytes, size, &bytes)) {
+      throw Error(ErrorKind::kInvalidArgument, "a tensor of sizes " + sizes_text(sizes) +
+                                                   " has more elements than can be counted");
+    }
+  }
+  return bytes;
+}
+
+std::int64_t extent_bytes(const OperandSpec& spec) {
+  if (spec.numel() == 0) return 0;
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < spec.sizes.size(); ++i) last += (spec.sizes[i] - 1) * spec.strides[i];
+  return (last + 1) * static_cast<std::int64_t>(dtype_size(spec.dtype));
 }
 
 bool same_layout(const OperandSpec& left, const OperandSpec& right) {

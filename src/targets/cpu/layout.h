@@ -17,9 +17,15 @@ std::string sizes_text(const Sizes& sizes);
 /// Strides of dimensions of size 1 do not matter.
 bool is_dense(const OperandSpec& spec);
 
-/// The strides, when they are given and dense, else contiguous ones.
+/// The strides, when they are given and dense, else contiguous ones. Throws as checked_bytes does.
 OperandSpec dense_or_contiguous(DType dtype, const Sizes& sizes,
                                 const std::optional<std::vector<std::int64_t>>& strides);
+
+/// Bytes of a contiguous tensor. Throws Error (kInvalidArgument) when they do not fit 63 bits.
+std::int64_t checked_bytes(DType dtype, const Sizes& sizes);
+
+/// Bytes from the first element to the end of the last one in memory; strides are not negative.
+std::int64_t extent_bytes(const OperandSpec& spec);
 
 /// Same dtype, sizes and strides, where strides of dimensions of size 1 do not matter.
 bool same_layout(const OperandSpec& left, const OperandSpec& right);

@@ -1,6 +1,7 @@
 #include "targets/cpu/planner.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "ir/type_check.h"
 #include "targets/cpu/arena.h"
@@ -11,21 +12,12 @@
 namespace unfuse::cpu {
 namespace {
 
-View view_of(int buffer, const OperandSpec& spec) {
-  View view;
-  view.buffer = buffer;
-  view.spec = spec;
-  return view;
-}
-
 void bind_sources(const PlanRequest& request, LoweringContext& context) {
   for (const PlanSource& source : request.sources) {
-    const int buffer = context.add_buffer(source.place, source.index);
-    context.bind(source.value, view_of(buffer, source.spec));
+    context.bind(source.value, context.add_buffer(source.place, source.index, source.spec));
   }
   for (const auto& [node, index] : request.packed) {
-    const int buffer = context.add_buffer(Place::kPacked, index);
-    context.set_packed(node, view_of(buffer, OperandSpec{}));
+    context.set_packed(node, context.add_buffer(Place::kPacked, index, OperandSpec{}));
   }
 }
 
@@ -35,8 +27,7 @@ std::vector<View> add_destinations(const PlanRequest& request, LoweringContext& 
   std::unordered_map<const Value*, bool> seen;
   for (std::size_t i = 0; i < request.destinations.size(); ++i) {
     const PlanDestination& destination = request.destinations[i];
-    const int buffer = context.add_buffer(Place::kOutput, static_cast<int>(i));
-    views.push_back(view_of(buffer, destination.spec));
+    views.push_back(context.add_buffer(Place::kOutput, static_cast<int>(i), destination.spec));
     if (seen.emplace(destination.value, true).second) {
       context.set_destination(destination.value, views.back());
     }
@@ -44,17 +35,29 @@ std::vector<View> add_destinations(const PlanRequest& request, LoweringContext& 
   return views;
 }
 
+void lower_node(const Node* node, LoweringContext& context) {
+  const LoweringRow* row = find_lowering(node->id());
+  if (row == nullptr) throw Error(ErrorKind::kInternal, "no lowering for this op");
+  context.begin_node(node);
+  row->lower(*node, context);
+  context.end_node();
+}
+
+/// Errors tell the node. A dimension or an index that a tensor does not have is the file's fault:
+/// no exporter writes it.
 void lower_nodes(const PlanRequest& request, LoweringContext& context) {
   SizeChecker checker(request.symbols);
   for (const Node* node : request.nodes) {
-    const LoweringRow* row = find_lowering(node->id());
-    if (row == nullptr) {
-      throw Error(ErrorKind::kInternal, "no lowering for this op", node->where());
+    try {
+      checker.check(*node);
+      lower_node(node, context);
+    } catch (const Error& error) {
+      if (!error.where().empty()) throw;
+      throw Error(error.kind(), error.message(), node->where(), error.hint());
+    } catch (const std::out_of_range&) {
+      throw Error(ErrorKind::kInvalidArgument, "an argument does not fit the operand's dimensions",
+                  node->where());
     }
-    checker.check(*node);
-    context.begin_node(node);
-    row->lower(*node, context);
-    context.end_node();
   }
 }
 

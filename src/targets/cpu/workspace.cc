@@ -1,10 +1,13 @@
 #include "targets/cpu/workspace.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstring>
 #include <new>
 
 #include "targets/cpu/arena.h"
+#include "unfuse/error.h"
 
 namespace unfuse::cpu {
 namespace {
@@ -44,6 +47,16 @@ void* resolve(const Location& location, const Addresses& addresses, std::byte* a
   return base == nullptr ? nullptr : base + location.byte_offset;
 }
 
+/// Errors tell the node: an index out of range, a division by zero.
+void run_step(const Step& step, std::span<void* const> operands, std::byte* arena) {
+  try {
+    step.kernel->run(operands, arena + step.scratch_offset);
+  } catch (const Error& error) {
+    if (step.node == nullptr || !error.where().empty()) throw;
+    throw Error(error.kind(), error.message(), step.node->where(), error.hint());
+  }
+}
+
 }  // namespace
 
 void Workspace::Free::operator()(std::byte* memory) const {
@@ -55,8 +68,15 @@ void Workspace::reserve(const Plan& plan) {
   if (arena_bytes_ >= plan.arena_bytes) return;
   arena_.reset();
   arena_bytes_ = 0;
-  arena_.reset(static_cast<std::byte*>(::operator new (static_cast<std::size_t>(plan.arena_bytes),
-                                                       std::align_val_t{kArenaAlignment})));
+  void* memory = ::operator new (static_cast<std::size_t>(plan.arena_bytes),
+                                 std::align_val_t{kArenaAlignment}, std::nothrow);
+  if (memory == nullptr) {
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("a run with inputs of these sizes takes {} bytes of working memory, "
+                            "which there are not",
+                            plan.arena_bytes));
+  }
+  arena_.reset(static_cast<std::byte*>(memory));
   arena_bytes_ = plan.arena_bytes;
 }
 
@@ -86,7 +106,7 @@ void run_plan(const Plan& plan, const Addresses& addresses, Workspace& workspace
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       operands[i] = resolve(step.operands[i], addresses, arena);
     }
-    step.kernel->run(operands, arena + step.scratch_offset);
+    run_step(step, operands, arena);
     if (poisoned) poison_released(plan, index, arena);
     ++index;
   }

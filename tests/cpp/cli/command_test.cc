@@ -59,6 +59,13 @@ void expect_one_helpful_line(const Finished& finished, int code, const std::stri
   EXPECT_NE(finished.err.find(words), std::string::npos) << finished.err;
 }
 
+TEST_F(Command, TheListOfOpsIsUpToDate) {
+  const Finished listed = unfuse("ops");
+  EXPECT_EQ(listed.code, kDone);
+  EXPECT_EQ(listed.out, slurp(fs::path(UNFUSE_TEST_DATA) / "../../docs/ops.md"))
+      << "the tables have changed: unfuse ops > docs/ops.md";
+}
+
 TEST_F(Command, HelpAndVersion) {
   EXPECT_TRUE(unfuse("--version").out.starts_with("unfuse "));
   const Finished help = unfuse("--help");

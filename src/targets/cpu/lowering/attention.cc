@@ -15,6 +15,11 @@ bool has_dense_rows(const OperandSpec& spec) {
 }
 
 Refusal accept_attention(const Node& node) {
+  const std::int64_t rank = node.argument("query").value()->rank();
+  if (rank < 2 || node.argument("key").value()->rank() != rank ||
+      node.argument("value").value()->rank() != rank || node.result()->rank() != rank) {
+    return "query, key and value must have one rank, 2 or more";
+  }
   for (const char* name : {"query", "key", "value"}) {
     const Value* operand = node.argument(name).value();
     if (computes_in_float32(operand->dtype())) continue;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "unfuse/error.h"
+
 namespace unfuse::cpu {
 namespace {
 
@@ -30,6 +32,13 @@ Refusal require_default(const Node& node, std::string_view argument) {
   const SchemaArgument& schema = node.op().schema.arguments.at(static_cast<std::size_t>(index));
   if (node.argument(index) == schema.default_value) return std::nullopt;
   return fmt::format("'{}' = {} is not supported", argument, node.argument(index).to_string());
+}
+
+View row_operand(LoweringContext& context, const Value* value, std::int64_t count) {
+  const View row = context.contiguous(context.view(value));
+  if (row.numel() == count) return row;
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("%{} has {} elements, but {} are needed",
+                                                       value->name(), row.numel(), count));
 }
 
 Refusal first_refusal(std::initializer_list<Refusal> refusals) {

@@ -18,6 +18,10 @@ Refusal accept_float32(const Node& node);
 /// Refuses unless the argument has its default value.
 Refusal require_default(const Node& node, std::string_view argument);
 
+/// A constant of one element for each of `count` columns or channels, contiguous. Throws Error
+/// (kInvalidArgument) when it has another number of elements.
+View row_operand(LoweringContext& context, const Value* value, std::int64_t count);
+
 /// The first refusal there is.
 Refusal first_refusal(std::initializer_list<Refusal> refusals);
 

@@ -1,9 +1,11 @@
 #include "targets/cpu/lowering/context.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <string>
 
 #include "targets/cpu/kernels/copy.h"
+#include "targets/cpu/layout.h"
 #include "targets/cpu/lowering/view_algebra.h"
 #include "unfuse/error.h"
 
@@ -16,11 +18,22 @@ Sizes LoweringContext::evaluate(const std::vector<Dim>& dims) const {
   return values;
 }
 
+Sizes LoweringContext::sizes(const Value* value) const {
+  Sizes sizes = evaluate(value->sizes());
+  for (const std::int64_t size : sizes) {
+    if (size >= 0) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("the inputs are too small: %{} would have the sizes {}", value->name(),
+                            sizes_text(sizes)));
+  }
+  return sizes;
+}
+
 const View& LoweringContext::view(const Value* value) const {
   const auto found = views_.find(value);
   if (found == views_.end()) {
-    throw Error(ErrorKind::kInternal, "value %" + value->name() + " has no memory in the plan",
-                node_ == nullptr ? "" : node_->where());
+    throw Error(ErrorKind::kInternal,
+                fmt::format("value %{} has no memory in the plan", value->name()));
   }
   return found->second;
 }
@@ -46,13 +59,16 @@ View LoweringContext::result_if(const Value* value, bool (*takes)(const OperandS
   return takes(view.spec) ? view : contiguous_result(value);
 }
 
-void LoweringContext::alias(const Value* value, View view) { views_[value] = std::move(view); }
+void LoweringContext::alias(const Value* value, View view) {
+  check_bounds(view);
+  views_[value] = std::move(view);
+}
 
 View LoweringContext::temporary(DType dtype, Sizes sizes) {
+  const std::int64_t bytes = checked_bytes(dtype, sizes);
   View view;
   view.spec = OperandSpec::contiguous(dtype, std::move(sizes));
-  view.buffer = add_buffer(Place::kArena, 0);
-  buffers_.back().bytes = view.numel() * static_cast<std::int64_t>(dtype_size(dtype));
+  view.buffer = add_buffer(Place::kArena, 0, bytes);
   return view;
 }
 
@@ -96,6 +112,7 @@ void LoweringContext::emit(KernelPtr kernel, const std::vector<View>& inputs,
   std::vector<int> operand_buffers;
   for (const std::vector<View>* views : {&inputs, &outputs}) {
     for (const View& view : *views) {
+      check_bounds(view);
       const Buffer& buffer = buffers_.at(static_cast<std::size_t>(view.buffer));
       const auto element = static_cast<std::int64_t>(dtype_size(view.dtype()));
       step.operands.push_back(
@@ -106,8 +123,7 @@ void LoweringContext::emit(KernelPtr kernel, const std::vector<View>& inputs,
   }
   int scratch = -1;
   if (kernel->scratch_bytes() > 0) {
-    scratch = add_buffer(Place::kArena, 0);
-    buffers_.back().bytes = static_cast<std::int64_t>(kernel->scratch_bytes());
+    scratch = add_buffer(Place::kArena, 0, static_cast<std::int64_t>(kernel->scratch_bytes()));
     touch(scratch, index);
   }
   step.kernel = std::move(kernel);
@@ -116,12 +132,34 @@ void LoweringContext::emit(KernelPtr kernel, const std::vector<View>& inputs,
   scratch_buffers_.push_back(scratch);
 }
 
-int LoweringContext::add_buffer(Place place, int index) {
+View LoweringContext::add_buffer(Place place, int index, const OperandSpec& spec) {
+  View view;
+  view.spec = spec;
+  view.buffer = add_buffer(place, index, extent_bytes(spec));
+  return view;
+}
+
+int LoweringContext::add_buffer(Place place, int index, std::int64_t bytes) {
   Buffer buffer;
   buffer.place = place;
   buffer.index = index;
+  buffer.bytes = bytes;
   buffers_.push_back(buffer);
   return static_cast<int>(buffers_.size()) - 1;
+}
+
+/// What no lowering should ever do, and a damaged file might bring one to.
+void LoweringContext::check_bounds(const View& view) const {
+  const Buffer& buffer = buffers_.at(static_cast<std::size_t>(view.buffer));
+  if (buffer.place == Place::kPacked || view.numel() == 0) return;
+  std::int64_t first = view.offset;
+  std::int64_t last = view.offset;
+  for (std::int64_t i = 0; i < view.rank(); ++i) {
+    (view.stride(i) < 0 ? first : last) += (view.size(i) - 1) * view.stride(i);
+  }
+  const auto element = static_cast<std::int64_t>(dtype_size(view.dtype()));
+  if (first >= 0 && (last + 1) * element <= buffer.bytes) return;
+  throw Error(ErrorKind::kInternal, "a view leaves its memory");
 }
 
 void LoweringContext::bind(const Value* value, View view) { views_[value] = std::move(view); }
@@ -136,9 +174,13 @@ void LoweringContext::end_node() {
   for (const auto& [from, to] : pending_copies_) copy(from, to);
   pending_copies_.clear();
   for (const Value* value : node_->results()) {
-    if (value->use_count() == 0 || views_.contains(value)) continue;
-    throw Error(ErrorKind::kInternal, "the lowering left result %" + value->name() + " out",
-                node_->where());
+    if (value->use_count() == 0) continue;
+    const Sizes expected = sizes(value);
+    const Sizes& found = view(value).sizes();
+    if (found == expected) continue;
+    throw Error(ErrorKind::kInternal,
+                fmt::format("%{} has sizes {}, but its type says {}", value->name(),
+                            sizes_text(found), sizes_text(expected)));
   }
   node_ = nullptr;
 }

@@ -40,7 +40,7 @@ struct Buffer {
   Place place = Place::kArena;
   std::int32_t index = 0;        ///< within its place; unused for the arena
   std::int64_t byte_offset = 0;  ///< where the buffer begins there; the arena's comes at the end
-  std::int64_t bytes = 0;        ///< kArena only
+  std::int64_t bytes = 0;        ///< from there on; views stay within
   int first_step = -1;           ///< that touches it; -1 when none does
   int last_step = -1;
 };
@@ -57,8 +57,8 @@ class LoweringContext {
   int threads() const { return threads_; }
   std::int64_t evaluate(const Dim& dim) const { return dim.evaluate(*symbols_); }
   Sizes evaluate(const std::vector<Dim>& dims) const;
-  /// The concrete sizes of a tensor value.
-  Sizes sizes(const Value* value) const { return evaluate(value->sizes()); }
+  /// The concrete sizes of a tensor value. Throws Error (kInvalidArgument) when one is negative.
+  Sizes sizes(const Value* value) const;
 
   /// Where the elements of an operand are.
   const View& view(const Value* value) const;
@@ -70,7 +70,8 @@ class LoweringContext {
   View contiguous_result(const Value* value);
   /// result(), or contiguous_result() where the kernel does not take that layout.
   View result_if(const Value* value, bool (*takes)(const OperandSpec& spec));
-  /// The result is a window on memory that exists already; nothing runs.
+  /// The result is a window on memory that exists already; nothing runs. Throws Error (kInternal)
+  /// for a view that leaves its buffer.
   void alias(const Value* value, View view);
 
   /// Contiguous memory for what lives within one node.
@@ -87,17 +88,19 @@ class LoweringContext {
   /// The operand of a kernel that takes the packed constant of this node, when there is one.
   std::optional<View> packed(const Node& node) const;
 
-  /// Adds a step. Does nothing when every output is empty.
+  /// Adds a step. Does nothing when every output is empty. Throws Error (kInternal) for a view that
+  /// leaves its buffer.
   void emit(KernelPtr kernel, const std::vector<View>& inputs, const std::vector<View>& outputs);
 
   /// --- For the planner
-  /// Memory that exists before the first step.
-  int add_buffer(Place place, int index);
+  /// Memory that exists before the first step, and the view of all of it.
+  View add_buffer(Place place, int index, const OperandSpec& spec);
   void bind(const Value* value, View view);
   /// Asks that `value`, if a kernel writes it, is written here.
   void set_destination(const Value* value, View view);
   void set_packed(const Node* node, View view);
-  /// Brackets the lowering of a node; end_node throws Error (kInternal) when a result is missing.
+  /// Brackets the lowering of a node; end_node throws Error (kInternal) when a result is missing or
+  /// has other sizes than its type says.
   void begin_node(const Node* node) { node_ = node; }
   void end_node();
 
@@ -109,6 +112,8 @@ class LoweringContext {
   const std::vector<int>& scratch_buffers() const { return scratch_buffers_; }
 
  private:
+  int add_buffer(Place place, int index, std::int64_t bytes);
+  void check_bounds(const View& view) const;
   void touch(int buffer, int step);
 
   const SymbolValues* symbols_;

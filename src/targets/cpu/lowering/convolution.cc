@@ -42,6 +42,7 @@ Refusal accept_convolution(const Node& node) {
     return "transposed convolution is not supported";
   }
   const std::int64_t spatial = node.argument("weight").value()->rank() - 2;
+  if (spatial < 1) return "a weight without spatial dimensions";
   if (spatial > 2) return fmt::format("convolution over {} dimensions is not supported", spatial);
   if (node.input(0)->rank() != spatial + 2) return "convolution without a batch is not supported";
   return accept_float32(node);
@@ -93,7 +94,7 @@ void lower_convolution(const Node& node, LoweringContext& context) {
     kernel = std::make_unique<PackingConvolution>(inputs[1].spec, spec.groups, spec.threads,
                                                   std::move(kernel));
   }
-  if (bias != nullptr) inputs.push_back(context.contiguous(context.view(bias)));
+  if (bias != nullptr) inputs.push_back(row_operand(context, bias, to.size(1)));
   context.emit(std::move(kernel), inputs, {to});
 }
 

@@ -6,6 +6,7 @@
 #include "targets/cpu/lowering/families.h"
 #include "targets/cpu/lowering/scalars.h"
 #include "targets/cpu/lowering/view_algebra.h"
+#include "unfuse/error.h"
 
 namespace unfuse::cpu {
 namespace {
@@ -40,6 +41,9 @@ void lower_cat(const Node& node, LoweringContext& context) {
     const std::int64_t length = from.size(dimension);
     context.copy(from, sliced(to, dimension, start, length));
     start += length;
+  }
+  if (start != to.size(dimension)) {
+    throw Error(ErrorKind::kInvalidArgument, "the operands' sizes do not add up to the result's");
   }
 }
 
@@ -95,7 +99,7 @@ void lower_roll(const Node& node, LoweringContext& context) {
     const std::int64_t dimension = wrapped(dimensions[i], parts[0].first.rank());
     const std::int64_t size = parts[0].first.size(dimension);
     if (size == 0) continue;
-    const std::int64_t given = context.evaluate(node.argument("shifts").dims()[i]);
+    const std::int64_t given = context.evaluate(node.argument("shifts").dims().at(i));
     const std::int64_t shift = ((given % size) + size) % size;
     std::vector<std::pair<View, View>> cut;
     for (const auto& [from, to] : parts) {
@@ -145,6 +149,7 @@ void lower_slice_scatter(const Node& node, LoweringContext& context) {
   const std::int64_t dimension = wrapped(node.argument("dim").integer(), to.rank());
   const std::int64_t size = to.size(dimension);
   const std::int64_t step = context.evaluate(node.argument("step").dim());
+  if (step < 1) throw Error(ErrorKind::kInvalidArgument, "a step must be positive");
   const auto bound = [&](std::string_view name, std::int64_t otherwise) {
     const Argument& argument = node.argument(name);
     if (argument.is_none()) return otherwise;

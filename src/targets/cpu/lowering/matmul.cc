@@ -5,12 +5,39 @@
 #include "targets/cpu/lowering/families.h"
 #include "targets/cpu/lowering/pointwise_emitter.h"
 #include "targets/cpu/lowering/view_algebra.h"
+#include "unfuse/error.h"
 
 namespace unfuse::cpu {
 namespace {
 
 bool is_matmul_output(const OperandSpec& spec) {
-  return spec.strides.back() == 1 || spec.sizes.back() <= 1;
+  return spec.rank() > 1 && (spec.strides.back() == 1 || spec.sizes.back() <= 1);
+}
+
+Refusal accept_linear(const Node& node) {
+  const std::int64_t weight = node.input(1)->rank();
+  if (node.input(0)->rank() < 1 || weight < 1 || weight > 2 ||
+      node.result()->rank() != node.input(0)->rank() + weight - 2) {
+    return "its operands have ranks that a linear layer does not take";
+  }
+  return accept_float32(node);
+}
+
+/// Every operand has a rank that a matrix product takes: vectors only for the ops that allow them.
+Refusal accept_product(const Node& node) {
+  const bool takes_vectors =
+      node.is("aten.matmul.default") || node.is("aten.mv.default") || node.is("aten.dot.default");
+  for (const Value* operand : node.operands()) {
+    if (operand->rank() < (takes_vectors ? 1 : 2)) return "an operand that is no matrix";
+  }
+  return accept_float32(node);
+}
+
+Refusal accept_addmm(const Node& node) {
+  if (node.input(1)->rank() < 2 || node.input(2)->rank() < 2 || node.result()->rank() < 2) {
+    return "an operand that is no matrix";
+  }
+  return accept_float32(node);
 }
 
 std::optional<PackRequest> pack_linear(const Node& node,
@@ -28,6 +55,7 @@ void emit_matmul(LoweringContext& context, View a, View b, const std::optional<V
     sizes.insert(sizes.end(), matrix.sizes().end() - 2, matrix.sizes().end());
     return broadcast(matrix, sizes);
   };
+  if (to.rank() < 2) throw Error(ErrorKind::kInvalidArgument, "a product that is no matrix");
   a = with_batch_of_result(context.contiguous_unless(a, matmul_takes));
   b = with_batch_of_result(context.contiguous_unless(b, matmul_takes));
   MatmulSpec spec;
@@ -53,7 +81,7 @@ void lower_packed_linear(const Node& node, LoweringContext& context, const View&
   spec.output = to.spec;
   spec.threads = context.threads();
   std::vector<View> inputs = {input, packed};
-  if (bias != nullptr) inputs.push_back(context.contiguous(context.view(bias)));
+  if (bias != nullptr) inputs.push_back(row_operand(context, bias, spec.out_features));
   context.emit(select_packed_linear(spec), inputs, {to});
 }
 
@@ -77,7 +105,7 @@ void lower_linear(const Node& node, LoweringContext& context) {
   if (node.input(1)->rank() == 1) to = unsqueezed(to, to.rank());
   std::optional<View> bias;
   if (const Value* value = node.argument("bias").value_or_null()) {
-    bias = context.contiguous(context.view(value));
+    bias = row_operand(context, value, weight.size(0));
     if (bias->rank() == 0) bias = unsqueezed(*bias, 0);
   }
   emit_matmul(context, as_matrix(context, context.view(node.input(0))), transposed(weight, 0, 1),
@@ -121,7 +149,7 @@ void lower_addmm(const Node& node, LoweringContext& context) {
   const View to = context.result_if(node.result(), is_matmul_output);
   const bool is_row = self.numel() == to.sizes().back() && self.rank() > 0 &&
                       self.sizes().back() == to.sizes().back();
-  if (is_number(beta, 0) || (is_row && is_number(beta, 1))) {
+  if (is_number(beta, 0) || (is_row && is_number(beta, 1) && alpha == 1)) {
     std::optional<View> bias;
     if (!is_number(beta, 0)) bias = reshaped(context.contiguous(self), {to.sizes().back()});
     emit_matmul(context, a, b, bias, static_cast<float>(alpha), to);
@@ -146,14 +174,14 @@ void lower_outer(const Node& node, LoweringContext& context) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"aten.linear.default", accept_float32, lower_linear, pack_linear},
-    {"aten.matmul.default", accept_float32, lower_matmul},
-    {"aten.mm.default", accept_float32, lower_matmul},
-    {"aten.bmm.default", accept_float32, lower_matmul},
-    {"aten.mv.default", accept_float32, lower_matmul},
-    {"aten.dot.default", accept_float32, lower_matmul},
-    {"aten.addmm.default", accept_float32, lower_addmm},
-    {"aten.baddbmm.default", accept_float32, lower_addmm},
+    {"aten.linear.default", accept_linear, lower_linear, pack_linear},
+    {"aten.matmul.default", accept_product, lower_matmul},
+    {"aten.mm.default", accept_product, lower_matmul},
+    {"aten.bmm.default", accept_product, lower_matmul},
+    {"aten.mv.default", accept_product, lower_matmul},
+    {"aten.dot.default", accept_product, lower_matmul},
+    {"aten.addmm.default", accept_addmm, lower_addmm},
+    {"aten.baddbmm.default", accept_addmm, lower_addmm},
     {"aten.outer.default", accept_all, lower_outer},
 };
 

@@ -7,6 +7,7 @@
 #include "targets/cpu/lowering/families.h"
 #include "targets/cpu/lowering/pointwise_emitter.h"
 #include "targets/cpu/lowering/view_algebra.h"
+#include "unfuse/error.h"
 
 namespace unfuse::cpu {
 namespace {
@@ -33,9 +34,11 @@ void emit_norm(LoweringContext& context, NormKind kind, const View& input, std::
   spec.eps = eps;
   spec.output = to.spec;
   spec.threads = context.threads();
+  std::int64_t normalized = 1;
+  for (std::int64_t i = input.rank() - rank; i < input.rank(); ++i) normalized *= input.size(i);
   std::vector<View> inputs = {input};
   for (const Value* value : {weight, bias}) {
-    if (value != nullptr) inputs.push_back(context.contiguous(context.view(value)));
+    if (value != nullptr) inputs.push_back(row_operand(context, value, normalized));
   }
   context.emit(select_norm(spec), inputs, {to});
 }
@@ -112,6 +115,9 @@ void lower_group_norm(const Node& node, LoweringContext& context) {
     return;
   }
   const std::int64_t groups = group_count(node, context);
+  if (groups < 1 || input.size(1) % groups != 0) {
+    throw Error(ErrorKind::kInvalidArgument, "the groups do not divide the channels");
+  }
   const Sizes grouped = {input.size(0), groups, input.numel() / (input.size(0) * groups)};
   const View to = context.contiguous_result(node.result());
   const Value* weight = node.argument("weight").value_or_null();

@@ -30,6 +30,7 @@ Dimensions reduced_dimensions(const Node& node, std::int64_t rank) {
   if (dimensions.empty() || rank == 0) return all_dimensions(rank);
   for (std::int64_t& dimension : dimensions) dimension = wrapped(dimension, rank);
   std::sort(dimensions.begin(), dimensions.end());
+  dimensions.erase(std::unique(dimensions.begin(), dimensions.end()), dimensions.end());
   return dimensions;
 }
 

@@ -1,5 +1,6 @@
 #include "targets/cpu/lowering/view_algebra.h"
 
+#include <string>
 #include <utility>
 
 #include "targets/cpu/layout.h"
@@ -9,6 +10,11 @@ namespace unfuse::cpu {
 namespace {
 
 std::size_t at(std::int64_t dimension) { return static_cast<std::size_t>(dimension); }
+
+[[noreturn]] void no_such_dimension(std::int64_t dimension, std::int64_t count) {
+  throw Error(ErrorKind::kInvalidArgument,
+              "dimension " + std::to_string(dimension) + " of " + std::to_string(count));
+}
 
 [[noreturn]] void cannot_broadcast(const View& view, const Sizes& sizes) {
   throw Error(ErrorKind::kInvalidArgument,
@@ -35,6 +41,9 @@ View broadcast(const View& view, const Sizes& sizes) {
 }
 
 View permuted(const View& view, const std::vector<std::int64_t>& dimensions) {
+  if (dimensions.size() != view.sizes().size()) {
+    throw Error(ErrorKind::kInvalidArgument, "a permutation must name every dimension");
+  }
   View result = view;
   for (std::size_t i = 0; i < dimensions.size(); ++i) {
     const std::int64_t from = wrapped(dimensions[i], view.rank());
@@ -56,6 +65,10 @@ View transposed(const View& view, std::int64_t first, std::int64_t second) {
 
 View sliced(const View& view, std::int64_t dimension, std::int64_t start, std::int64_t length,
             std::int64_t step) {
+  if (length < 0) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "the inputs are too small: a slice would have a negative length");
+  }
   View result = view;
   result.offset += start * view.stride(dimension);
   result.spec.sizes[at(dimension)] = length;
@@ -72,6 +85,7 @@ View selected(const View& view, std::int64_t dimension, std::int64_t index) {
 }
 
 View unsqueezed(const View& view, std::int64_t dimension) {
+  if (dimension < 0 || dimension > view.rank()) no_such_dimension(dimension, view.rank() + 1);
   View result = view;
   result.spec.sizes.insert(result.spec.sizes.begin() + dimension, 1);
   result.spec.strides.insert(result.spec.strides.begin() + dimension, 0);
@@ -89,6 +103,10 @@ View along_channels(const View& view, std::int64_t rank) {
 }
 
 std::optional<View> reshaped(const View& view, const Sizes& sizes) {
+  if (checked_bytes(DType::kUInt8, sizes) != view.numel()) {
+    throw Error(ErrorKind::kInvalidArgument, "sizes " + sizes_text(view.sizes()) +
+                                                 " cannot be reshaped to " + sizes_text(sizes));
+  }
   std::optional<Sizes> strides = reshaped_strides(view.spec, sizes);
   if (!strides) return std::nullopt;
   View result = view;
@@ -98,7 +116,10 @@ std::optional<View> reshaped(const View& view, const Sizes& sizes) {
 }
 
 std::int64_t wrapped(std::int64_t dimension, std::int64_t rank) {
-  return dimension < 0 ? dimension + (rank == 0 ? 1 : rank) : dimension;
+  const std::int64_t count = rank == 0 ? 1 : rank;
+  const std::int64_t result = dimension < 0 ? dimension + count : dimension;
+  if (result < 0 || result >= count) no_such_dimension(dimension, count);
+  return result;
 }
 
 }  // namespace unfuse::cpu

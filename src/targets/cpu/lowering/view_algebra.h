@@ -32,9 +32,11 @@ View unsqueezed(const View& view, std::int64_t dimension);
 View along_channels(const View& view, std::int64_t rank);
 
 /// The same elements in row-major order under other sizes; empty when that takes a copy.
+/// Throws Error (kInvalidArgument) when there are not as many.
 std::optional<View> reshaped(const View& view, const Sizes& sizes);
 
-/// A negative dimension counts from the end; a scalar has dimension 0.
+/// A negative dimension counts from the end; a scalar has dimension 0. Throws Error
+/// (kInvalidArgument) when there is no such dimension.
 std::int64_t wrapped(std::int64_t dimension, std::int64_t rank);
 
 }  // namespace unfuse::cpu

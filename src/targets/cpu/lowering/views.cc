@@ -72,6 +72,11 @@ void lower_select(const Node& node, LoweringContext& context) {
   context.alias(node.result(), selected(view, dimension, index));
 }
 
+std::int64_t positive(std::int64_t step) {
+  if (step > 0) return step;
+  throw Error(ErrorKind::kInvalidArgument, "a step must be positive");
+}
+
 /// A bound of a slice as Python reads it: negative counts from the end, and it is cut to the size.
 std::int64_t slice_bound(const Argument& argument, std::int64_t otherwise, std::int64_t size,
                          const LoweringContext& context) {
@@ -84,7 +89,7 @@ void lower_slice(const Node& node, LoweringContext& context) {
   const View view = context.view(node.input(0));
   const std::int64_t dimension = wrapped(node.argument("dim").integer(), view.rank());
   const std::int64_t size = view.size(dimension);
-  const std::int64_t step = context.evaluate(node.argument("step").dim());
+  const std::int64_t step = positive(context.evaluate(node.argument("step").dim()));
   const std::int64_t start = slice_bound(node.argument("start"), 0, size, context);
   const std::int64_t end = slice_bound(node.argument("end"), size, size, context);
   const std::int64_t length = end <= start ? 0 : (end - start + step - 1) / step;
@@ -142,7 +147,7 @@ void lower_diagonal(const Node& node, LoweringContext& context) {
 void lower_unfold(const Node& node, LoweringContext& context) {
   View view = context.view(node.input(0));
   const std::int64_t size = node.argument("size").integer();
-  const std::int64_t step = node.argument("step").integer();
+  const std::int64_t step = positive(node.argument("step").integer());
   if (view.rank() == 0) {
     view.spec = {view.dtype(), {size}, {1}};
     context.alias(node.result(), view);
@@ -150,7 +155,8 @@ void lower_unfold(const Node& node, LoweringContext& context) {
   }
   const std::int64_t dimension = wrapped(node.argument("dimension").integer(), view.rank());
   const std::int64_t stride = view.stride(dimension);
-  View windows = sliced(view, dimension, 0, (view.size(dimension) - size) / step + 1, step);
+  const std::int64_t last = view.size(dimension) - size;  // where the last window may begin
+  View windows = sliced(view, dimension, 0, last < 0 ? -1 : last / step + 1, step);
   windows.spec.sizes.push_back(size);
   windows.spec.strides.push_back(stride);
   context.alias(node.result(), windows);
