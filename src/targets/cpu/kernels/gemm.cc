@@ -4,154 +4,158 @@
 #include <memory>
 
 #include "targets/cpu/kernels/aligned_buffer.h"
-#include "targets/cpu/kernels/copy.h"
 #include "targets/cpu/kernels/epilogue.h"
-#include "targets/cpu/kernels/onednn.h"
+#include "targets/cpu/kernels/panel_gemm.h"
 #include "targets/cpu/kernels/widen_weight.h"
+#include "targets/cpu/parallel.h"
 
 namespace unfuse::cpu {
 namespace {
 
-using onednn::LayoutPtr;
+std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-class PackedLinearWeight final : public Packed {
+/// The weight's transpose [K, N] in panels of some columns, each panel row after row, the last one
+/// filled up with zeros. Remembers the functions that its width belongs to.
+class PanelWeight final : public Packed {
  public:
-  PackedLinearWeight(LayoutPtr layout, AlignedBuffer buffer)
-      : layout_(std::move(layout)), buffer_(std::move(buffer)) {}
+  PanelWeight(std::int64_t in_features, std::int64_t out_features)
+      : functions_(panel_functions()),
+        in_features_(in_features),
+        out_features_(out_features),
+        buffer_(static_cast<std::size_t>(panels() * panel_elements()) * sizeof(float)) {}
+
   std::size_t bytes() const override { return buffer_.bytes(); }
-  const std::byte* data() const { return buffer_.data(); }
-  /// Null for a weight without elements.
-  const LayoutPtr& layout() const { return layout_; }
+  const PanelFunctions& functions() const { return functions_; }
+  std::int64_t in_features() const { return in_features_; }
+  std::int64_t out_features() const { return out_features_; }
+  std::int64_t panels() const { return divide_up(out_features_, functions_.width); }
+  const float* panel(std::int64_t index) const {
+    return reinterpret_cast<const float*>(buffer_.data()) + index * panel_elements();
+  }
+
+  /// `weight` is [N, K], contiguous.
+  void pack(const float* weight, int threads) {
+    parallel_for(threads, panels(), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t index = begin; index < end; ++index) pack_panel(weight, index);
+    });
+  }
 
  private:
-  LayoutPtr layout_;
+  std::int64_t panel_elements() const { return in_features_ * functions_.width; }
+
+  void pack_panel(const float* weight, std::int64_t index) {
+    const std::int64_t width = functions_.width;
+    float* to = reinterpret_cast<float*>(buffer_.data()) + index * panel_elements();
+    const std::int64_t used = std::min(width, out_features_ - index * width);
+    if (used < width) std::fill(to, to + panel_elements(), 0.0F);
+    for (std::int64_t n = 0; n < used; ++n) {
+      const float* from = weight + (index * width + n) * in_features_;
+      for (std::int64_t k = 0; k < in_features_; ++k) to[k * width + n] = from[k];
+    }
+  }
+
+  PanelFunctions functions_;
+  std::int64_t in_features_;
+  std::int64_t out_features_;
   AlignedBuffer buffer_;
 };
 
-onednn::MatmulProblem linear_problem(std::int64_t rows, std::int64_t in_features,
-                                     std::int64_t out_features, LayoutPtr weights) {
-  onednn::MatmulProblem problem;
-  problem.source = onednn::strided_layout({rows, in_features}, {in_features, 1});
-  problem.weights = std::move(weights);
-  problem.destination = onednn::strided_layout({rows, out_features}, {out_features, 1});
-  problem.has_bias = true;
-  return problem;
-}
-
-/// The layout of a packed weight [K, N]: what oneDNN likes for a middling number of rows, if it has
-/// real code with that layout for few and many rows too; else row-major. Depends on K and N alone,
-/// so that plans and packed weights agree without knowing of each other.
-LayoutPtr linear_weight_layout(std::int64_t in_features, std::int64_t out_features) {
-  const Sizes sizes = {in_features, out_features};
-  const LayoutPtr plain = onednn::strided_layout(sizes, {out_features, 1});
-  const auto problem = linear_problem(128, in_features, out_features, onednn::any_layout(sizes));
-  const auto preferred = onednn::make_matmul(problem, /*executable=*/false);
-  if (preferred->is_reference()) return plain;
-  const LayoutPtr layout = preferred->weights_layout();
-  for (const std::int64_t rows : {1, 4096}) {
-    const auto other = linear_problem(rows, in_features, out_features, layout);
-    if (onednn::make_matmul(other, /*executable=*/false)->is_reference()) return plain;
-  }
-  return layout;
-}
-
-onednn::PrimitivePtr linear_primitive(const PackedLinearSpec& spec, std::int64_t input_stride,
-                                      std::int64_t output_stride) {
-  const std::int64_t rows = spec.output.numel() / spec.out_features;
-  const std::int64_t in_features = spec.input.sizes.back();
-  onednn::MatmulProblem problem;
-  problem.source = onednn::strided_layout({rows, in_features}, {input_stride, 1});
-  problem.weights = linear_weight_layout(in_features, spec.out_features);
-  problem.destination = onednn::strided_layout({rows, spec.out_features}, {output_stride, 1});
-  problem.has_bias = spec.has_bias;
-  problem.relu = spec.epilogue == Epilogue::kRelu;
-  problem.threads = spec.threads;
-  return onednn::make_matmul(problem);
-}
-
-/// Bytes rounded up so that what follows is aligned.
-std::size_t aligned_bytes(std::int64_t elements) {
-  return (static_cast<std::size_t>(elements) * sizeof(float) + 63) / 64 * 64;
+/// Rows that one task takes: enough for a panel read from the outer caches to pay, few enough for
+/// the rows themselves to stay in them, and for each thread to get several tasks.
+std::int64_t rows_of_task(std::int64_t rows, int threads) {
+  constexpr std::int64_t kFewest = 8;
+  constexpr std::int64_t kMost = 96;
+  const std::int64_t share = divide_up(rows, std::int64_t{threads} * 2);
+  return std::clamp(divide_up(share, kFewest) * kFewest, kFewest, kMost);
 }
 
 class PackedLinearKernel final : public Kernel {
  public:
-  explicit PackedLinearKernel(const PackedLinearSpec& spec) : has_bias_(spec.has_bias) {
-    primitive_ =
-        linear_primitive(spec, leading_stride(spec.input, 1), leading_stride(spec.output, 1));
-    if (primitive_->is_reference()) stage_rows(spec);
-    layout_ = primitive_->weights_layout();
+  explicit PackedLinearKernel(const PackedLinearSpec& spec)
+      : rows_(spec.output.numel() / spec.out_features),
+        in_features_(spec.input.sizes.back()),
+        out_features_(spec.out_features),
+        input_stride_(leading_stride(spec.input, 1)),
+        output_stride_(leading_stride(spec.output, 1)),
+        has_bias_(spec.has_bias),
+        relu_(spec.epilogue == Epilogue::kRelu),
+        threads_(spec.threads) {
     if (spec.epilogue == Epilogue::kNone || spec.epilogue == Epilogue::kRelu) return;
     epilogue_ = select_epilogue(spec.epilogue, spec.output, spec.output, spec.threads);
   }
 
-  std::size_t scratch_bytes() const override {
-    const std::size_t product = staged_bytes_ + primitive_->scratch_bytes();
-    return std::max(product, epilogue_ ? epilogue_->scratch_bytes() : 0);
-  }
+  std::size_t scratch_bytes() const override { return epilogue_ ? epilogue_->scratch_bytes() : 0; }
 
   void run(std::span<void* const> operands, std::byte* scratch) const override {
-    const auto& weight = static_cast<const PackedLinearWeight&>(packed_from_operand(operands[1]));
-    require(weight.layout() && onednn::same_layout(*weight.layout(), *layout_), "packed linear",
-            "a weight that was packed for other sizes");
-    void* input = operands.front();
-    void* output = operands.back();
-    const void* bias = has_bias_ ? operands[operands.size() - 2] : nullptr;
-    if (gather_ != nullptr) {
-      run_copy(*gather_, input, scratch, nullptr);
-      primitive_->execute(scratch, weight.data(), bias, scratch + output_stage_,
-                          scratch + staged_bytes_);
-      run_copy(*spread_, scratch + output_stage_, output, nullptr);
-    } else {
-      primitive_->execute(input, weight.data(), bias, output, scratch);
-    }
-    if (epilogue_ != nullptr) run_copy(*epilogue_, output, output, scratch);
+    const auto& weight = static_cast<const PanelWeight&>(packed_from_operand(operands[1]));
+    require(weight.in_features() == in_features_ && weight.out_features() == out_features_,
+            "packed linear", "a weight that was packed for other sizes");
+    const auto* input = static_cast<const float*>(operands.front());
+    auto* output = static_cast<float*>(operands.back());
+    const auto* bias =
+        has_bias_ ? static_cast<const float*>(operands[operands.size() - 2]) : nullptr;
+    multiply(weight, input, bias, output);
+    if (epilogue_ == nullptr) return;
+    void* const in_place[] = {output, output};
+    epilogue_->run(in_place, scratch);
   }
 
  private:
-  static void run_copy(const Kernel& kernel, void* from, void* to, std::byte* scratch) {
-    void* const operands[] = {from, to};
-    kernel.run(operands, scratch);
+  /// Tasks are row blocks; where there are too few rows for all threads, panels.
+  void multiply(const PanelWeight& weight, const float* input, const float* bias,
+                float* output) const {
+    const std::int64_t block = rows_of_task(rows_, threads_);
+    const std::int64_t blocks = divide_up(rows_, block);
+    const std::int64_t groups = blocks >= threads_ ? 1 : weight.panels();
+    const std::int64_t panels = weight.panels() / groups;
+    parallel_for(threads_, blocks * groups, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t task = begin; task < end; ++task) {
+        const std::int64_t row = task / groups * block;
+        const std::int64_t first = task % groups * panels;
+        for (std::int64_t panel = first; panel < first + panels; ++panel) {
+          run_block(weight, panel, row, std::min(block, rows_ - row), input, bias, output);
+        }
+      }
+    });
   }
 
-  /// oneDNN 2.6 has nothing but reference code for packed weights and rows with gaps: they go
-  /// through scratch. That is little beside the product itself.
-  void stage_rows(const PackedLinearSpec& spec) {
-    auto dense = linear_primitive(spec, spec.input.sizes.back(), spec.out_features);
-    if (dense->is_reference()) return;
-    primitive_ = std::move(dense);
-    const OperandSpec input = OperandSpec::contiguous(DType::kFloat32, spec.input.sizes);
-    const OperandSpec output = OperandSpec::contiguous(DType::kFloat32, spec.output.sizes);
-    gather_ = select_copy({spec.input, input, spec.threads});
-    spread_ = select_copy({output, spec.output, spec.threads});
-    output_stage_ = aligned_bytes(input.numel());
-    staged_bytes_ = output_stage_ + aligned_bytes(output.numel());
+  void run_block(const PanelWeight& weight, std::int64_t panel, std::int64_t row, std::int64_t rows,
+                 const float* input, const float* bias, float* output) const {
+    const std::int64_t column = panel * weight.functions().width;
+    PanelTile tile;
+    tile.input = input + row * input_stride_;
+    tile.input_stride = input_stride_;
+    tile.rows = rows;
+    tile.panel = weight.panel(panel);
+    tile.depth = in_features_;
+    tile.bias = bias == nullptr ? nullptr : bias + column;
+    tile.relu = relu_;
+    tile.output = output + row * output_stride_ + column;
+    tile.output_stride = output_stride_;
+    tile.columns = std::min(weight.functions().width, out_features_ - column);
+    weight.functions().run(tile);
   }
 
+  std::int64_t rows_;
+  std::int64_t in_features_;
+  std::int64_t out_features_;
+  std::int64_t input_stride_;
+  std::int64_t output_stride_;
   bool has_bias_;
-  LayoutPtr layout_;
-  onednn::PrimitivePtr primitive_;
-  KernelPtr gather_;
-  KernelPtr spread_;
+  bool relu_;
+  int threads_;
   KernelPtr epilogue_;
-  std::size_t output_stage_ = 0;
-  std::size_t staged_bytes_ = 0;
 };
 
 }  // namespace
 
 PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, int threads) {
   require(weight.rank() == 2, "packed linear", "a weight that is not of rank 2");
-  if (weight.numel() == 0) return std::make_shared<PackedLinearWeight>(nullptr, AlignedBuffer(0));
+  auto packed = std::make_shared<PanelWeight>(weight.sizes[1], weight.sizes[0]);
+  if (weight.numel() == 0) return packed;
   const AlignedBuffer wide = widen_weight(weight, data, threads);
-  const std::int64_t out_features = weight.sizes[0];
-  const std::int64_t in_features = weight.sizes[1];
-  const LayoutPtr layout = linear_weight_layout(in_features, out_features);
-  AlignedBuffer packed(onednn::layout_bytes(*layout));
-  const LayoutPtr transposed =
-      onednn::strided_layout({in_features, out_features}, {1, in_features});
-  onednn::reorder(*transposed, wide.data(), *layout, packed.data(), threads);
-  return std::make_shared<PackedLinearWeight>(layout, std::move(packed));
+  packed->pack(reinterpret_cast<const float*>(wide.data()), threads);
+  return packed;
 }
 
 bool packed_linear_takes(const OperandSpec& rows) {
