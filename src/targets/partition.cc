@@ -212,7 +212,7 @@ class Partitioner {
     }
   }
 
-  /// Symbols in the piece that no size of its inputs is.
+  /// Symbols in the piece, of strides too, that no size of its inputs is.
   std::vector<std::string> unbound_symbols(const std::unordered_set<const Node*>& members,
                                            const Graph& piece) const {
     std::vector<std::string> symbols;
@@ -225,6 +225,7 @@ class Partitioner {
     const auto collect_type = [&](const Value* value) {
       if (!value->is_tensor()) return;
       for (const Dim& size : value->sizes()) size.collect_symbols(symbols);
+      for (const Dim& stride : value->tensor().strides) stride.collect_symbols(symbols);
     };
     for (const Node* node : graph_.nodes()) {
       if (!members.contains(node)) continue;
