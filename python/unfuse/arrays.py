@@ -29,13 +29,25 @@ def is_tensor(value: Any) -> bool:
     return is_torch(value) or isinstance(value, np.ndarray)
 
 
-def describe(value: Any, name: str) -> Description:
-    """Throws Error naming the argument when the value is no tensor, or not in this machine's
-    memory."""
+def describe(value: Any, name: str, written: bool = False) -> Description:
+    """Throws Error naming the argument when the value is no tensor, not in this machine's memory,
+    or `written` by the model and of a kind that it cannot write to."""
     if is_torch(value):
-        return _describe_torch(value, name)
-    if isinstance(value, np.ndarray):
-        return _describe_numpy(value, name)
+        described = _describe_torch(value, name)
+        writable = described[4] is value
+    elif isinstance(value, np.ndarray):
+        described = _describe_numpy(value, name)
+        writable = described[4] is value and value.flags.writeable
+    else:
+        described, writable = None, False
+    if described is not None:
+        if written and not writable:
+            raise Error(
+                "the model writes to this tensor, which it cannot",
+                where=f"argument {name}",
+                hint="pass a writable copy",
+            )
+        return described
     raise Error(
         f"expected a tensor, got a {type(value).__name__}",
         where=f"argument {name}",
@@ -50,7 +62,8 @@ def _describe_torch(tensor: Any, name: str) -> Description:
             where=f"argument {name}",
             hint="pass a dense tensor on the CPU",
         )
-    plain = tensor.resolve_conj().resolve_neg()
+    marked = tensor.is_conj() or tensor.is_neg()
+    plain = tensor.resolve_conj().resolve_neg() if marked else tensor
     dtype = str(plain.dtype).removeprefix("torch.")
     return plain.data_ptr(), dtype, list(plain.shape), list(plain.stride()), plain
 

@@ -20,16 +20,15 @@ def load(
     """Reads and compiles a .pt2 archive that torch.export.save wrote (torch 2.9 or newer).
 
     `fully_masked_rows` is what attention gives for a row whose keys are all masked: "op", what the
-    op in the graph gives, or "zero". `threads` 0 takes torch's number of threads when torch is
-    loaded, else OMP_NUM_THREADS, else all cores.
+    op in the graph gives, or "zero". `threads` 0 takes torch's number of threads at each call when
+    torch is loaded, else OMP_NUM_THREADS, else all cores.
     """
     if fully_masked_rows not in ("op", "zero"):
         raise Error(
             f"fully_masked_rows cannot be {fully_masked_rows!r}", hint="it is 'op' or 'zero'"
         )
-    if threads == 0 and (torch := arrays.loaded_torch()) is not None:
-        threads = torch.get_num_threads()
-    return Program(_unfuse.Program.load(os.fspath(path), fully_masked_rows, threads))
+    native = _unfuse.Program.load(os.fspath(path), fully_masked_rows, threads)
+    return Program(native, threads)
 
 
 class Program:
@@ -37,8 +36,9 @@ class Program:
     returned: torch tensors when it was given any, else NumPy arrays. May be called from many
     threads at once. No gradient flows through it."""
 
-    def __init__(self, native: Any) -> None:
+    def __init__(self, native: Any, threads: int) -> None:
         self._native = native
+        self._threads = threads
         fields = native.namedtuple_fields
         self._arguments = pytree.parse(native.in_spec, fields)
         self._results = pytree.parse(native.out_spec, fields)
@@ -52,8 +52,8 @@ class Program:
         leaves = self._flatten(args, kwargs)
         inputs = []
         for leaf, (kind, name, literal) in zip(leaves, self._leaves, strict=True):
-            if kind == "tensor":
-                inputs.append(arrays.describe(leaf, name))
+            if kind in ("tensor", "written"):
+                inputs.append(arrays.describe(leaf, name, written=kind == "written"))
             elif kind == "integer":
                 inputs.append(arrays.describe(_integer(leaf, name), name))
             elif leaf is not literal and leaf != literal:
@@ -63,7 +63,10 @@ class Program:
                     hint="export it again for another value",
                 )
         as_torch = arrays.wants_torch(leaves)
-        tensors = iter(self._native.run(inputs))
+        threads = self._threads
+        if threads == 0 and (torch := arrays.loaded_torch()) is not None:
+            threads = torch.get_num_threads()
+        tensors = iter(self._native.run(inputs, threads))
         results = (
             arrays.result(next(tensors), as_torch) if is_tensor else constant
             for is_tensor, constant in self._result_leaves

@@ -22,26 +22,22 @@ class TargetStep:
         self._run = executable.run
         self._outputs: list[int] = piece.output_slots
         self._parameters: list[int] = []
-        self._tensors: list[int] = []
-        self._integers: list[int] = []
-        #: The planned inputs in order: whether each is a tensor.
-        self._is_tensor: list[bool] = []
+        #: The planned inputs in order: slot, and whether it is a tensor.
+        self._inputs: list[tuple[int, bool]] = []
         for slot, (kind, form, known) in zip(piece.input_slots, executable.inputs, strict=True):
             if kind == "user":
-                (self._tensors if form == "tensor" else self._integers).append(slot)
-                self._is_tensor.append(form == "tensor")
+                self._inputs.append((slot, form == "tensor"))
             elif kind != "literal" and not known:
                 self._parameters.append(slot)
         self._cache = ParameterCache(executable)
         self._plans: dict[Any, tuple[Any, list[Any]]] = {}
 
     def __call__(self, slots: list[Any], symbols: dict[str, int], threads: int) -> None:
-        tensors = [slots[slot] for slot in self._tensors]
-        integers = [slots[slot] for slot in self._integers]
-        key = (threads, *integers, *[(tensor.shape, tensor.stride()) for tensor in tensors])
+        values = [(slots[slot], is_tensor) for slot, is_tensor in self._inputs]
+        key = (threads, *[(v.shape, v.stride()) if is_tensor else v for v, is_tensor in values])
         planned = self._plans.get(key)
         if planned is None:
-            planned = self._plan(key, tensors, integers, threads)
+            planned = self._plan(key, values, threads)
         plan, outputs = planned
         preparation = self._cache.preparation([slots[slot] for slot in self._parameters])
         results = [
@@ -50,20 +46,16 @@ class TargetStep:
         self._run(
             plan,
             preparation,
-            [tensor.data_ptr() for tensor in tensors],
+            [v.data_ptr() if is_tensor else 0 for v, is_tensor in values],
             [result.data_ptr() for result in results],
         )
         for slot, result in zip(self._outputs, results):
             slots[slot] = result
 
     def _plan(
-        self, key: Any, tensors: list[torch.Tensor], integers: list[int], threads: int
+        self, key: Any, values: list[tuple[Any, bool]], threads: int
     ) -> tuple[Any, list[Any]]:
-        remaining_tensors, remaining_integers = iter(tensors), iter(integers)
-        inputs = [
-            _describe(next(remaining_tensors)) if is_tensor else int(next(remaining_integers))
-            for is_tensor in self._is_tensor
-        ]
+        inputs = [_describe(v) if is_tensor else int(v) for v, is_tensor in values]
         plan = self._executable.plan(inputs, threads)
         outputs = [
             (sizes, strides, getattr(torch, dtype)) for dtype, sizes, strides in plan.output_types

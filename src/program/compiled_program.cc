@@ -132,7 +132,7 @@ void CompiledProgram::make_state(Graph& graph) {
 void CompiledProgram::describe_call(const Graph& graph) {
   for (const GraphInput& input : graph.inputs()) {
     if (input.kind == InputKind::kLiteral) {
-      flat_inputs_.push_back({input.target, -1, false, input.literal});
+      flat_inputs_.push_back({input.target, -1, false, false, input.literal});
       continue;
     }
     if (input.kind != InputKind::kUser) continue;
@@ -144,7 +144,7 @@ void CompiledProgram::describe_call(const Graph& graph) {
     const std::string name = input_name(input);
     const bool is_tensor = input.value->is_tensor();
     sources_.push_back({false, inputs_.size(), is_tensor});
-    flat_inputs_.push_back({name, static_cast<int>(inputs_.size()), is_tensor, {}});
+    flat_inputs_.push_back({name, static_cast<int>(inputs_.size()), is_tensor, false, {}});
     inputs_.push_back(describe(name, input.value->type(), graph.symbols));
   }
 }
@@ -178,6 +178,9 @@ void CompiledProgram::find_destinations(const Graph& graph, const std::string& w
       });
       if (input == inputs_.end()) throw missing(output);
       destination.index = static_cast<std::size_t>(input - inputs_.begin());
+      for (FlatInput& written : flat_inputs_) {
+        if (written.position == input - inputs_.begin()) written.written = true;
+      }
     }
     destinations_.push_back(destination);
   }
@@ -209,10 +212,11 @@ std::vector<cpu::InputValue> CompiledProgram::gather(std::span<const Tensor> inp
   return values;
 }
 
-std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> inputs) const {
+std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> inputs, int threads) const {
+  const int run_threads = threads > 0 ? threads : threads_;
   const std::shared_ptr<const State> before = state();
   const std::vector<cpu::InputValue> values = gather(inputs, *before);
-  const std::shared_ptr<const cpu::Plan> plan = executable_->plan(values, threads_);
+  const std::shared_ptr<const cpu::Plan> plan = executable_->plan(values, run_threads);
 
   std::vector<void*> input_data;
   for (const cpu::InputValue& value : values) {
@@ -238,7 +242,7 @@ std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> inputs) const {
     } else if (is_state_kind(destination.kind)) {
       after->at(destination.index) = results[i];
     } else {
-      cpu::copy_tensor(results[i], inputs[destination.index], threads_);
+      cpu::copy_tensor(results[i], inputs[destination.index], run_threads);
     }
   }
   if (!after->empty()) set_state(std::move(after));

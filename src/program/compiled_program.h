@@ -22,6 +22,7 @@ struct FlatInput {
   std::string name;
   int position = -1;      ///< in inputs(); -1 for a constant of the call
   bool is_tensor = true;  ///< else a symbolic int, passed as an int64 tensor without dimensions
+  bool written = false;   ///< the model writes to it
   Argument literal;       ///< of a constant
 };
 
@@ -50,8 +51,8 @@ class CompiledProgram {
   const pt2::CallSignature& signature() const { return signature_; }
   const Report& report() const { return report_; }
 
-  /// See Program::run.
-  std::vector<Tensor> run(std::span<const Tensor> inputs) const;
+  /// See Program::run. `threads` 0 takes the compile option.
+  std::vector<Tensor> run(std::span<const Tensor> inputs, int threads = 0) const;
   /// See Program::arena_bytes.
   std::int64_t arena_bytes(std::span<const Tensor> inputs) const;
 

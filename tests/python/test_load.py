@@ -222,6 +222,32 @@ def test_mutations(tmp_path):
         assert_close(x, other)
 
 
+def test_mutations_of_what_cannot_be_written(tmp_path):
+    program = unfuse.load(_save(Accumulate(), (torch.randn(3),), tmp_path / "m.pt2"))
+    x = np.ones(3, np.float32)
+    program(x)
+    np.testing.assert_array_equal(x, [2, 2, 2])
+    x.flags.writeable = False
+    for array in (x, np.ones(3, np.float32)[::-1]):
+        with pytest.raises(unfuse.Error, match="writes to this tensor") as raised:
+            program(array)
+        assert raised.value.where == "argument x"
+
+
+def test_symbolic_int(tmp_path):
+    class Scaled(nn.Module):
+        def forward(self, x, n):
+            return x.expand(n, 3) * n
+
+    size = torch.export.Dim.DYNAMIC
+    path = _save(Scaled(), (torch.randn(1, 3), 4), tmp_path / "m.pt2", dynamic_shapes=(None, size))
+    program, x = unfuse.load(path), torch.randn(1, 3)
+    for n in (2, 5):
+        assert_close(program(x, n), x.expand(n, 3) * n)
+    with pytest.raises(unfuse.Error, match="expected an int"):
+        program(x, 2.5)
+
+
 def test_many_threads(tmp_path):
     model = models.encoder(2, 32, 2, 64)
     length = torch.export.Dim("length", min=2, max=64)

@@ -121,8 +121,8 @@ nb::list result_symbols(const PieceView& view) {
   return result;
 }
 
-/// (name, target, size of a symbolic int or None, elements or None): constants that passes made come
-/// with their elements.
+/// (name, target, size of a symbolic int or None, elements or None): constants that passes made
+/// come with their elements.
 nb::list graph_inputs(const Compiled& compiled) {
   nb::list result;
   for (const GraphInput& input : compiled.graph.inputs()) {

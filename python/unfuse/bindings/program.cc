@@ -34,11 +34,15 @@ nb::object constant(const Argument& argument) {
   return to_python(argument, [](const Value*) -> nb::object { return nb::none(); });
 }
 
-/// ("tensor", "integer" or "literal", name, the literal), one a leaf of the arguments.
+/// ("tensor", "written", "integer" or "literal", name, the literal), one a leaf of the arguments.
+/// "written" is a tensor that the model writes to.
 nb::list leaves(const ProgramHandle& handle) {
   nb::list result;
   for (const FlatInput& input : handle.program->flat_inputs()) {
-    const char* kind = input.position < 0 ? "literal" : input.is_tensor ? "tensor" : "integer";
+    const char* kind = input.position < 0 ? "literal"
+                       : !input.is_tensor ? "integer"
+                       : input.written    ? "written"
+                                          : "tensor";
     result.append(nb::make_tuple(kind, input.name, constant(input.literal)));
   }
   return result;
@@ -53,11 +57,12 @@ nb::list result_leaves(const ProgramHandle& handle) {
   return result;
 }
 
-std::vector<Tensor> run(const ProgramHandle& handle, const nb::sequence& descriptions) {
+std::vector<Tensor> run(const ProgramHandle& handle, const nb::sequence& descriptions,
+                        int threads) {
   std::vector<Tensor> inputs;
   for (nb::handle description : descriptions) inputs.push_back(to_tensor(description));
   nb::gil_scoped_release unlocked;
-  return handle.program->run(inputs);
+  return handle.program->run(inputs, threads);
 }
 
 }  // namespace
@@ -83,7 +88,7 @@ void register_program(nb::module_& module) {
       .def_prop_ro("leaves", &leaves)
       .def_prop_ro("result_leaves", &result_leaves)
       .def_prop_ro("report", [](const ProgramHandle& handle) { return handle.program->report(); })
-      .def("run", &run, "inputs"_a);
+      .def("run", &run, "inputs"_a, "threads"_a);
 }
 
 }  // namespace unfuse::python

@@ -54,8 +54,8 @@ class Executable {
   static const std::vector<ConcreteType>& output_types(const Plan& plan);
   static std::int64_t arena_bytes(const Plan& plan);
 
-  /// Pointers to the elements of the kUser tensor inputs (symbolic ints have none) and of outputs
-  /// that the caller allocated as output_types() says. Outputs must not overlap inputs.
+  /// Pointers to the elements of every kUser input, null for a symbolic int, and of outputs that the
+  /// caller allocated as output_types() says. Outputs must not overlap inputs.
   void run(const Plan& plan, const Preparation& preparation, std::span<void* const> inputs,
            std::span<void* const> outputs) const;
 
