@@ -99,11 +99,12 @@ def _through_aot(
     encoders = PaddedEncoders.find(module)
 
     def inference(aten: fx.GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
+        aliases = Aliases.find(aten)
         encoders.apply(aten, options, report)
         compiled = compile_graph(aten, _aot_inputs(aten, inputs), options, report)
 
         def boxed(arguments: list[Any]) -> list[Any]:
-            results = compiled(arguments)
+            results = aliases.restore(compiled(arguments), arguments)
             arguments.clear()
             return results
 

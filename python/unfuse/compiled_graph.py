@@ -12,8 +12,8 @@ from unfuse import _unfuse
 
 from . import arrays
 from .errors import Error
-from .fx_import import GraphInput, ImportedGraph, import_graph
 from .fused_sizes import guard_fused_sizes
+from .fx_import import GraphInput, ImportedGraph, import_graph
 from .left_to_torch import TorchStep
 from .options import Options
 from .report import LeftOp, Report

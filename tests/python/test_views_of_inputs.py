@@ -1,0 +1,35 @@
+"""Results that are views of inputs have eager's strides and share memory, whatever they skip."""
+
+import pytest
+import torch
+
+VIEWS = {
+    "last columns": lambda x: x[:, -2:],
+    "first columns": lambda x: x[:, :-1],
+    "one column": lambda x: x[:, 3],
+    "steps": lambda x: x[::2, ::3],
+    "narrow": lambda x: x.narrow(1, -2, 2),
+    "transpose": lambda x: x.t(),
+    "expand": lambda x: x[:, :1].expand(-1, 7),
+    "itself": lambda x: x,
+    "beside others": lambda x: (x + 1, x[:, 1:3], x.sum()),
+}
+
+
+@pytest.mark.parametrize("use_aot", [True, False], ids=["aot", "direct"])
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
+def test_views_of_inputs(view, dynamic, use_aot):
+    torch._dynamo.reset()
+    compiled = torch.compile(
+        view, backend="unfuse", dynamic=dynamic, options={"use_aot": use_aot, "strict": True}
+    )
+    for rows, columns in [(4, 5), (6, 5), (3, 8)]:
+        x = torch.arange(float(rows * columns)).view(rows, columns)
+        expected, actual = view(x), compiled(x)
+        if isinstance(expected, torch.Tensor):
+            expected, actual = (expected,), (actual,)
+        x.add_(100)
+        for want, have in zip(expected, actual, strict=True):
+            assert torch.equal(want, have)
+            assert want.stride() == have.stride()
