@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.node import map_arg
 from torch.utils import _pytree as pytree
 
@@ -139,7 +140,9 @@ class _Importer:
         if not isinstance(value, torch.Tensor):
             self.environment[node] = _Constant(value)
             return
-        tensor = value.detach()
+        # AOTAutograd compiles under its fake mode, which refuses to touch a real constant.
+        with unset_fake_temporarily():
+            tensor = value.detach()
         handle = self.graph.add_input(
             node.name,
             fx_arguments.value_type(tensor),
