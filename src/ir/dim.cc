@@ -143,8 +143,23 @@ Dim Dim::mod(const Dim& numerator, const Dim& denominator) {
                    {numerator, denominator});
 }
 
+const Atom* Dim::sole_atom() const {
+  const bool alone = constant_ == 0 && terms_.size() == 1 && terms_[0].coefficient == 1 &&
+                     terms_[0].factors.size() == 1;
+  return alone ? terms_[0].factors[0].get() : nullptr;
+}
+
+bool Dim::is_bound_of(Atom::Kind kind, const Dim& operand) const {
+  const Atom* atom = sole_atom();
+  if (atom == nullptr || atom->kind != kind) return false;
+  return std::any_of(atom->operands.begin(), atom->operands.end(), [&](const Dim& bound) {
+    return bound == operand || bound.is_bound_of(kind, operand);
+  });
+}
+
 Dim Dim::min(const Dim& left, const Dim& right) {
-  if (left == right) return left;
+  if (left == right || left.is_bound_of(Atom::Kind::kMin, right)) return left;
+  if (right.is_bound_of(Atom::Kind::kMin, left)) return right;
   if (left.is_constant() && right.is_constant()) return std::min(left.constant_, right.constant_);
   // Commutative: operands in the order of their texts, so that both spellings are one atom.
   const bool in_order = left.to_string() <= right.to_string();
@@ -154,7 +169,8 @@ Dim Dim::min(const Dim& left, const Dim& right) {
 }
 
 Dim Dim::max(const Dim& left, const Dim& right) {
-  if (left == right) return left;
+  if (left == right || left.is_bound_of(Atom::Kind::kMax, right)) return left;
+  if (right.is_bound_of(Atom::Kind::kMax, left)) return right;
   if (left.is_constant() && right.is_constant()) return std::max(left.constant_, right.constant_);
   const bool in_order = left.to_string() <= right.to_string();
   const Dim& first = in_order ? left : right;
@@ -414,6 +430,8 @@ Answer equal(const Dim& left, const Dim& right, const SymbolRanges& ranges) {
 }
 
 Answer less_equal(const Dim& left, const Dim& right, const SymbolRanges& ranges) {
+  if (left.is_bound_of(Atom::Kind::kMin, right)) return Answer::kYes;
+  if (right.is_bound_of(Atom::Kind::kMax, left)) return Answer::kYes;
   const Range difference = (left - right).range(ranges);
   if (difference.maximum <= 0) return Answer::kYes;
   if (difference.minimum > 0) return Answer::kNo;

@@ -84,6 +84,11 @@ class Dim {
     std::vector<std::shared_ptr<const Atom>> factors;  // sorted by text, repeated for powers
     std::int64_t coefficient = 0;
   };
+  /// The atom that this is, with nothing around it; null otherwise.
+  const Atom* sole_atom() const;
+  /// This is min(..., operand, ...), or max for kMax.
+  bool is_bound_of(Atom::Kind kind, const Dim& operand) const;
+  friend Answer less_equal(const Dim& left, const Dim& right, const SymbolRanges& ranges);
   static Dim from_atom(Atom::Kind kind, std::string text, std::vector<Dim> operands);
   void add_term(Term term);
   static int compare_factors(const Term& left, const Term& right);

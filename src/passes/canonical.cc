@@ -35,7 +35,13 @@ Value* slice(Builder& builder, Value* value, std::int64_t dimension, const Dim& 
              const Dim& end, const Dim& step) {
   const bool whole = start == Dim(0) && end == value->size(dimension) && step == Dim(1);
   if (whole) return value;
-  return call(builder, "aten.slice.Tensor", {value, dimension, start, end, step});
+  Value* made = call(builder, "aten.slice.Tensor", {value, dimension, start, end, step});
+  if (step != Dim(1)) return made;
+  // The rule clamps the bounds, and does not see that symbolic ones need no clamping.
+  TensorType type = made->tensor();
+  type.sizes[static_cast<std::size_t>(dimension)] = end - start;
+  made->set_type(std::move(type));
+  return made;
 }
 
 Value* select(Builder& builder, Value* value, std::int64_t dimension, const Dim& index) {

@@ -97,9 +97,17 @@ class NodeRewriter {
   NodeRewriter(Graph& graph, const RewriteTable& table) : graph_(graph), table_(table) {}
 
   bool run() {
+    // A table whose rewrites lead in a circle is a fault of ours; better an error than no end.
+    const std::size_t most = 100 * graph_.node_count() + 1000;
     Node* node = graph_.first_node();
-    while (node != nullptr) node = visit(node);
-    return changed_;
+    while (node != nullptr) {
+      node = visit(node);
+      if (rewritten_ > most) {
+        throw Error(ErrorKind::kInternal, "rewriting does not come to an end",
+                    node == nullptr ? "" : node->where());
+      }
+    }
+    return rewritten_ > 0;
   }
 
  private:
@@ -111,7 +119,7 @@ class NodeRewriter {
       const Replacement replacement = rewrite(at, *node);
       if (!replacement) continue;
       if (!apply(*node, *replacement, before)) continue;
-      changed_ = true;
+      ++rewritten_;
       return before == nullptr ? graph_.first_node() : before->next();
     }
     return node->next();
@@ -153,7 +161,7 @@ class NodeRewriter {
 
   Graph& graph_;
   const RewriteTable& table_;
-  bool changed_ = false;
+  std::size_t rewritten_ = 0;
 };
 
 }  // namespace

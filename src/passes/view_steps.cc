@@ -131,6 +131,12 @@ Step slice_dims(const ViewCall& call) {
   const Argument& start_argument = call.node.argument("start");
   const Argument& end_argument = call.node.argument("end");
   const Dim& stride = call.node.argument("step").dim();
+  // Already as the dialect has it: the recorded size says that neither bound is clamped.
+  if (stride == Dim(1) && !start_argument.is_none() && !end_argument.is_none() &&
+      end_argument.dim() == start_argument.dim() + call.result->size(dimension) &&
+      less_equal(Dim(0), start_argument.dim(), call.symbols) == Answer::kYes) {
+    return sliced(dimension, start_argument.dim(), end_argument.dim(), stride);
+  }
   const auto start =
       resolve_bound(start_argument.is_none() ? Dim(0) : start_argument.dim(), size, call.symbols);
   if (!start) return std::nullopt;

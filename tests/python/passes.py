@@ -1,18 +1,18 @@
-"""Functions through the passes, with torch running every node of what comes out: so a difference from
-eager is a fault of a pass, and of no kernel."""
+"""Functions through the passes, with torch running every node of what comes out: so a difference
+from eager is a fault of a pass, and of no kernel."""
 
 import re
 
 import torch
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.func import functionalize
-
+from torch.fx.experimental.proxy_tensor import make_fx
 from unfuse import _unfuse
+from unfuse.capture import trace_to_aten
 from unfuse.compiled_graph import CompiledGraph
 from unfuse.fx_import import GraphInput, import_graph
 
-#: How graphs reach us: with composites kept, as torch.export does; decomposed, with mutations; functional,
-#: as AOTAutograd makes them.
+#: How graphs reach us: with composites kept, as torch.export does; decomposed, with mutations;
+#: functional, as AOTAutograd makes them.
 DIALECTS = ("export", "make_fx", "aot")
 
 
@@ -48,6 +48,22 @@ class Passed:
         return self._run(list(inputs))
 
 
+def dynamic(function, graphs):
+    """The function through torch.compile with symbolic sizes, and the passes. The text of what is
+    left is appended to `graphs`."""
+
+    def backend(module, example_inputs):
+        traced, _ = trace_to_aten(module, example_inputs)
+        inputs = [GraphInput("user", f"input{i}") for i in range(len(example_inputs))]
+        imported = import_graph(traced, inputs)
+        compiled = _unfuse.open_for_torch(imported.graph, "op")
+        graphs.append(str(compiled))
+        run = CompiledGraph(compiled, imported)
+        return lambda *arguments: run(list(arguments))
+
+    return torch.compile(function, backend=backend, dynamic=True, fullgraph=True)
+
+
 def clones(tensors):
     """With the strides that they have."""
     return [
@@ -60,19 +76,23 @@ def clones(tensors):
 
 def assert_same(passed, function, inputs, rtol=1e-5, atol=1e-6):
     """The same results, and the same left in the inputs."""
+    before = getattr(passed, "before", "")
+    text = getattr(passed, "text", "")
     expected_inputs, given = clones(inputs), clones(inputs)
     expected = function(*expected_inputs)
     if isinstance(expected, torch.Tensor):
         expected = (expected,)
     results = passed(*given)
-    assert len(results) == len(expected), passed.text
+    if isinstance(results, torch.Tensor):
+        results = (results,)
+    assert len(results) == len(expected), text
     for result, wanted in zip([*results, *given], [*expected, *expected_inputs]):
-        assert result.dtype == wanted.dtype and result.shape == wanted.shape, passed.text
+        assert result.dtype == wanted.dtype and result.shape == wanted.shape, text
         torch.testing.assert_close(
             result,
             wanted,
             rtol=rtol,
             atol=atol,
             equal_nan=True,
-            msg=lambda text: f"{text}\nfrom\n{passed.before}\nthe passes made\n{passed.text}",
+            msg=lambda message: f"{message}\nfrom\n{before}\nthe passes made\n{text}",
         )

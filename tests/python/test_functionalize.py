@@ -4,14 +4,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unfuse.errors import Error
 
 from passes import Passed, assert_same
-from unfuse.errors import Error
 
 
 class Program:
-    """Reads numbers as steps: each makes a view, writes to a tensor, or computes. Every number sequence is a
-    valid program, so that hypothesis may shrink as it likes."""
+    """Reads numbers as steps: each makes a view, writes to a tensor, or computes. Every number
+    sequence is a valid program, so that hypothesis may shrink as it likes."""
 
     def __init__(self, numbers):
         self.numbers = numbers

@@ -121,5 +121,14 @@ TEST(Dim, AgreesWithIntegersOnRandomExpressions) {
   }
 }
 
+TEST(Dim, ABoundTakenTwiceIsTakenOnce) {
+  const Dim least = Dim::min(a, b);
+  EXPECT_EQ(Dim::min(least, b), least);
+  EXPECT_EQ(Dim::min(a, least), least);
+  EXPECT_EQ(Dim::max(Dim::max(a, b), a), Dim::max(a, b));
+  EXPECT_EQ(less_equal(least, b), Answer::kYes);
+  EXPECT_EQ(less_equal(a, Dim::max(a, b)), Answer::kYes);
+}
+
 }  // namespace
 }  // namespace unfuse
