@@ -1,9 +1,12 @@
+import os
 import sys
 from pathlib import Path
 
 import pytest
 import torch
 
+# Graphs are verified after every pass.
+os.environ.setdefault("UNFUSE_VERIFY", "1")
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 sys.path.insert(0, str(Path(__file__).parent))
 
