@@ -9,6 +9,22 @@
 
 namespace unfuse {
 
+const char* input_kind_name(InputKind kind) {
+  switch (kind) {
+    case InputKind::kUser:
+      return "user";
+    case InputKind::kParameter:
+      return "parameter";
+    case InputKind::kBuffer:
+      return "buffer";
+    case InputKind::kConstant:
+      return "constant";
+    case InputKind::kLiteral:
+      return "literal";
+  }
+  return "unknown";
+}
+
 const TensorType& Value::tensor() const {
   if (const auto* tensor = std::get_if<TensorType>(&type_)) return *tensor;
   throw Error(ErrorKind::kInternal,

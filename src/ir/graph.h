@@ -122,6 +122,10 @@ enum class InputKind {
   kLiteral,   ///< a constant that the caller passes too: None, 3, "mean"; it has no value
 };
 
+/// "user", "parameter", "buffer", "constant" or "literal": in the text form of a graph, and in
+/// Python.
+const char* input_kind_name(InputKind kind);
+
 struct GraphInput {
   Value* value = nullptr;  ///< null for kLiteral
   InputKind kind = InputKind::kUser;

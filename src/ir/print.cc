@@ -3,22 +3,6 @@
 namespace unfuse {
 namespace {
 
-const char* input_kind_name(InputKind kind) {
-  switch (kind) {
-    case InputKind::kUser:
-      return "user";
-    case InputKind::kParameter:
-      return "parameter";
-    case InputKind::kBuffer:
-      return "buffer";
-    case InputKind::kConstant:
-      return "constant";
-    case InputKind::kLiteral:
-      return "literal";
-  }
-  return "unknown";
-}
-
 const char* output_kind_name(OutputKind kind) {
   switch (kind) {
     case OutputKind::kUser:

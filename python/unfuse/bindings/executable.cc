@@ -27,28 +27,13 @@ struct PlanHandle {
   std::shared_ptr<const cpu::Plan> plan;
 };
 
-std::string kind_name(InputKind kind) {
-  switch (kind) {
-    case InputKind::kUser:
-      return "user";
-    case InputKind::kParameter:
-      return "parameter";
-    case InputKind::kBuffer:
-      return "buffer";
-    case InputKind::kConstant:
-      return "constant";
-    case InputKind::kLiteral:
-      return "literal";
-  }
-  return "literal";
-}
-
 /// (kind, "tensor" or "integer", whether its elements are known already), one an input.
 std::vector<std::tuple<std::string, std::string, bool>> inputs(const ExecutableHandle& handle) {
   std::vector<std::tuple<std::string, std::string, bool>> result;
   for (const GraphInput& input : handle.executable->inputs()) {
     const bool tensor = input.value != nullptr && input.value->is_tensor();
-    result.emplace_back(kind_name(input.kind), tensor ? "tensor" : "integer", input.data.defined());
+    result.emplace_back(input_kind_name(input.kind), tensor ? "tensor" : "integer",
+                        input.data.defined());
   }
   return result;
 }
