@@ -1,5 +1,5 @@
-"""Results that share memory with inputs. AOTAutograd makes such results anew from the inputs, but may
-take their strides and offsets from what the compiled graph returned, so both paths need this.
+"""Results that share memory with inputs. AOTAutograd makes such results anew from the inputs, but
+may take their strides and offsets from what the compiled graph returned, so both paths need this.
 
 A compiled graph computes its results into memory of their own. Where eager returns an input, or a
 view of one, a later write to either must be seen through the other: those results are made from

@@ -1,7 +1,7 @@
 """What the fused ops require of symbolic sizes.
 
-The ops check their arguments when they run; tracing them compares nothing, so that a mask's batch and
-the input's are different symbols. The comparisons made here become guards of the traced graph.
+The ops check their arguments when they run; tracing them compares nothing, so that a mask's batch
+and the input's are different symbols. The comparisons made here become guards of the traced graph.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes op_types.jsonl: calls of every op that has a result-type rule, and the types PyTorch gives.
+"""Writes op_types.jsonl: calls of every op with a result-type rule, and the types PyTorch gives.
 
     python tests/data/make_op_types.py [samples an op] [file]
 

@@ -1,4 +1,4 @@
-"""Tensors that a graph holds itself: numbers assigned through indexing, tensors made by the model."""
+"""Tensors that a graph holds: numbers assigned through indexing, tensors made by the model."""
 
 import pytest
 import torch

@@ -13,13 +13,10 @@ import pytest
 import torch
 from torch import fx
 from torch.utils import _pytree as pytree
-
 from unfuse.compiled_graph import compile_graph
 from unfuse.fx_import import GraphInput
 from unfuse.options import Options
 from unfuse.report import Report
-
-
 
 #: Refused by functionalization, which says so.
 REFUSED = {"aten.as_strided_.default"}

@@ -1,7 +1,7 @@
 """Every result-type rule against real PyTorch, on other calls than the C++ tests read.
 
-The rules are C++: the calls go through a file to the program of the C++ tests, which also checks the
-rules over symbolic sizes on them. UNFUSE_SEED draws others.
+The rules are C++: the calls go through a file to the program of the C++ tests, which also checks
+the rules over symbolic sizes on them. UNFUSE_SEED draws others.
 """
 
 import json
@@ -14,7 +14,9 @@ import op_samples
 import pytest
 
 ROWS = [
-    row for row in op_samples.catalogue_rows() if row.rule is not None and row.name.startswith("aten.")
+    row
+    for row in op_samples.catalogue_rows()
+    if row.rule is not None and row.name.startswith("aten.")
 ]
 SEED = int(os.environ.get("UNFUSE_SEED", "2"))
 
@@ -32,7 +34,9 @@ test_program.__test__ = False
 def fresh_calls(count):
     """Up to `count` calls of every op that PyTorch takes."""
     for row in ROWS:
-        drawn = (op_samples.draw(row, random.Random(f"{SEED}/{row.name}/{i}")) for i in range(2 * count))
+        drawn = (
+            op_samples.draw(row, random.Random(f"{SEED}/{row.name}/{i}")) for i in range(2 * count)
+        )
         taken = [call for call in drawn if call is not None]
         yield from taken[:count]
 
