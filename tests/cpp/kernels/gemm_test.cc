@@ -19,9 +19,13 @@ double activate(Epilogue epilogue, double x) {
       return x * std::erfc(-x * std::sqrt(0.5)) / 2;
     case Epilogue::kGeluTanh:
       return x / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Epilogue::kSilu:
+      return x / (1 + std::exp(-x));
   }
   return 0;
 }
+
+enum class Residual { kNone, kOwnMemory, kInPlace };
 
 struct LinearCase {
   Sizes leading;
@@ -32,6 +36,7 @@ struct LinearCase {
   DType weight_dtype = DType::kFloat32;
   Placement weight_placement = {};
   std::int64_t gap = 0;  ///< between rows of input and output
+  Residual residual = Residual::kNone;
 };
 
 void check_linear(const LinearCase& test) {
@@ -42,12 +47,17 @@ void check_linear(const LinearCase& test) {
   output_sizes.push_back(test.out_features);
   Strided input(placed(DType::kFloat32, input_sizes, {{}, test.gap}));
   Strided output(placed(DType::kFloat32, output_sizes, {{}, test.gap}));
+  Strided residual(placed(DType::kFloat32, output_sizes, {{}, 2 * test.gap}));
   Strided weight(
       placed(test.weight_dtype, {test.out_features, test.in_features}, test.weight_placement));
   Strided bias(OperandSpec::contiguous(DType::kFloat32, {test.out_features}));
   input.fill_random(random);
   weight.fill_random(random);
   bias.fill_random(random);
+  residual.fill_random(random);
+  if (test.residual == Residual::kInPlace) {
+    output.fill([&](const Index& at) { return residual.get(at); });
+  }
 
   const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), 2);
   PackedLinearSpec spec;
@@ -59,6 +69,13 @@ void check_linear(const LinearCase& test) {
   spec.threads = 2;
   std::vector<void*> operands = {input.data(), packed_operand(*packed)};
   if (test.has_bias) operands.push_back(bias.data());
+  if (test.residual == Residual::kInPlace) {
+    spec.residual = output.spec();
+    operands.push_back(output.data());
+  } else if (test.residual == Residual::kOwnMemory) {
+    spec.residual = residual.spec();
+    operands.push_back(residual.data());
+  }
   operands.push_back(output.data());
   run_kernel_on(*select_packed_linear(spec), operands);
   output.expect_gaps_untouched();
@@ -72,7 +89,8 @@ void check_linear(const LinearCase& test) {
           from.back() = k;
           sum += input.get(from) * weight.get({at.back(), k});
         }
-        return activate(test.epilogue, sum);
+        const double added = test.residual == Residual::kNone ? 0 : residual.get(at);
+        return activate(test.epilogue, sum) + added;
       },
       tolerance);
 }
@@ -102,10 +120,37 @@ TEST(PackedLinear, SeveralBlocksOfDepth) {
 }
 
 TEST(PackedLinear, Epilogues) {
-  for (const Epilogue epilogue : {Epilogue::kRelu, Epilogue::kGelu, Epilogue::kGeluTanh}) {
+  for (const Epilogue epilogue :
+       {Epilogue::kRelu, Epilogue::kGelu, Epilogue::kGeluTanh, Epilogue::kSilu}) {
     check_linear({{37}, 24, 50, true, epilogue});
     check_linear({{37}, 24, 50, false, epilogue, DType::kFloat32, {}, 7});
     check_linear({{3}, 0, 50, true, epilogue});
+  }
+}
+
+TEST(PackedLinear, ResidualIsAddedAfterTheEpilogue) {
+  for (const Residual residual : {Residual::kOwnMemory, Residual::kInPlace}) {
+    for (const Epilogue epilogue : {Epilogue::kNone, Epilogue::kRelu, Epilogue::kGelu,
+                                    Epilogue::kGeluTanh, Epilogue::kSilu}) {
+      const auto check = [&](Sizes leading, std::int64_t depth, std::int64_t columns, bool has_bias,
+                             std::int64_t gap) {
+        check_linear({std::move(leading),
+                      depth,
+                      columns,
+                      has_bias,
+                      epilogue,
+                      DType::kFloat32,
+                      {},
+                      gap,
+                      residual});
+      };
+      check({37}, 24, 96, true, 0);
+      check({2, 19}, 150, 50, false, 7);
+      check({3}, 500, 101, true, 0);
+      check({3}, 0, 50, true, 3);
+      check({3}, 0, 50, false, 0);
+      check({0}, 8, 8, true, 0);
+    }
   }
 }
 
@@ -130,6 +175,12 @@ TEST(PackedLinear, RefusesOtherStrides) {
   spec.input = placed(DType::kFloat32, {4, 8}, {{1, 0}});
   spec.out_features = 3;
   spec.output = placed(DType::kFloat32, {4, 3});
+  EXPECT_THROW(select_packed_linear(spec), Error);
+  spec.input = placed(DType::kFloat32, {4, 8});
+  EXPECT_NO_THROW(select_packed_linear(spec));
+  spec.residual = placed(DType::kFloat32, {4, 3}, {{1, 0}});
+  EXPECT_THROW(select_packed_linear(spec), Error);
+  spec.residual = placed(DType::kFloat32, {3, 3});
   EXPECT_THROW(select_packed_linear(spec), Error);
 }
 

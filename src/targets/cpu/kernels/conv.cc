@@ -169,7 +169,7 @@ KernelPtr select_conv(const ConvSpec& spec) {
     };
     move(output.sizes);
     move(output.strides);
-    return select_empty_product(Epilogue::kNone, output, spec.has_bias, spec.threads);
+    return select_empty_product(Epilogue::kNone, output, spec.has_bias, {}, spec.threads);
   }
   return std::make_unique<ConvKernel>(spec);
 }

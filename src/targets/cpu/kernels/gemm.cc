@@ -78,32 +78,35 @@ class PackedLinearKernel final : public Kernel {
         input_stride_(leading_stride(spec.input, 1)),
         output_stride_(leading_stride(spec.output, 1)),
         has_bias_(spec.has_bias),
-        relu_(spec.epilogue == Epilogue::kRelu),
-        threads_(spec.threads) {
-    if (spec.epilogue == Epilogue::kNone || spec.epilogue == Epilogue::kRelu) return;
-    epilogue_ = select_epilogue(spec.epilogue, spec.output, spec.output, spec.threads);
-  }
+        has_residual_(spec.residual.has_value()),
+        residual_stride_(has_residual_ ? leading_stride(*spec.residual, 1) : 0),
+        epilogue_(spec.epilogue),
+        threads_(spec.threads) {}
 
-  std::size_t scratch_bytes() const override { return epilogue_ ? epilogue_->scratch_bytes() : 0; }
-
-  void run(std::span<void* const> operands, std::byte* scratch) const override {
+  void run(std::span<void* const> operands, std::byte*) const override {
     const auto& weight = static_cast<const PanelWeight&>(packed_from_operand(operands[1]));
     require(weight.in_features() == in_features_ && weight.out_features() == out_features_,
             "packed linear", "a weight that was packed for other sizes");
-    const auto* input = static_cast<const float*>(operands.front());
-    auto* output = static_cast<float*>(operands.back());
-    const auto* bias =
-        has_bias_ ? static_cast<const float*>(operands[operands.size() - 2]) : nullptr;
-    multiply(weight, input, bias, output);
-    if (epilogue_ == nullptr) return;
-    void* const in_place[] = {output, output};
-    epilogue_->run(in_place, scratch);
+    Operands given;
+    given.input = static_cast<const float*>(operands.front());
+    given.output = static_cast<float*>(operands.back());
+    if (has_bias_) given.bias = static_cast<const float*>(operands[2]);
+    if (has_residual_) {
+      given.residual = static_cast<const float*>(operands[operands.size() - 2]);
+    }
+    multiply(weight, given);
   }
 
  private:
+  struct Operands {
+    const float* input = nullptr;
+    const float* bias = nullptr;
+    const float* residual = nullptr;
+    float* output = nullptr;
+  };
+
   /// Tasks are row blocks; where there are too few rows for all threads, panels.
-  void multiply(const PanelWeight& weight, const float* input, const float* bias,
-                float* output) const {
+  void multiply(const PanelWeight& weight, const Operands& given) const {
     const std::int64_t block = rows_of_task(rows_, threads_);
     const std::int64_t blocks = divide_up(rows_, block);
     const std::int64_t groups = blocks >= threads_ ? 1 : weight.panels();
@@ -113,24 +116,26 @@ class PackedLinearKernel final : public Kernel {
         const std::int64_t row = task / groups * block;
         const std::int64_t first = task % groups * panels;
         for (std::int64_t panel = first; panel < first + panels; ++panel) {
-          run_block(weight, panel, row, std::min(block, rows_ - row), input, bias, output);
+          run_block(weight, panel, row, std::min(block, rows_ - row), given);
         }
       }
     });
   }
 
   void run_block(const PanelWeight& weight, std::int64_t panel, std::int64_t row, std::int64_t rows,
-                 const float* input, const float* bias, float* output) const {
+                 const Operands& given) const {
     const std::int64_t column = panel * weight.functions().width;
     PanelTile tile;
-    tile.input = input + row * input_stride_;
+    tile.input = given.input + row * input_stride_;
     tile.input_stride = input_stride_;
     tile.rows = rows;
     tile.panel = weight.panel(panel);
     tile.depth = in_features_;
-    tile.bias = bias == nullptr ? nullptr : bias + column;
-    tile.relu = relu_;
-    tile.output = output + row * output_stride_ + column;
+    tile.bias = has_bias_ ? given.bias + column : nullptr;
+    tile.epilogue = epilogue_;
+    if (has_residual_) tile.residual = given.residual + row * residual_stride_ + column;
+    tile.residual_stride = residual_stride_;
+    tile.output = given.output + row * output_stride_ + column;
     tile.output_stride = output_stride_;
     tile.columns = std::min(weight.functions().width, out_features_ - column);
     weight.functions().run(tile);
@@ -142,9 +147,10 @@ class PackedLinearKernel final : public Kernel {
   std::int64_t input_stride_;
   std::int64_t output_stride_;
   bool has_bias_;
-  bool relu_;
+  bool has_residual_;
+  std::int64_t residual_stride_;
+  Epilogue epilogue_;
   int threads_;
-  KernelPtr epilogue_;
 };
 
 }  // namespace
@@ -173,8 +179,13 @@ KernelPtr select_packed_linear(const PackedLinearSpec& spec) {
   Sizes expected = spec.input.sizes;
   expected.back() = spec.out_features;
   require(spec.output.sizes == expected, kName, "sizes do not fit");
+  if (spec.residual) {
+    require(packed_linear_takes(*spec.residual), kName, "a residual of strides it does not take");
+    require(spec.residual->sizes == expected, kName, "the residual's sizes do not fit");
+  }
   if (spec.output.numel() == 0 || spec.input.numel() == 0) {
-    return select_empty_product(spec.epilogue, spec.output, spec.has_bias, spec.threads);
+    return select_empty_product(spec.epilogue, spec.output, spec.has_bias, spec.residual,
+                                spec.threads);
   }
   return std::make_unique<PackedLinearKernel>(spec);
 }

@@ -14,6 +14,7 @@ enum class Epilogue {
   kRelu,
   kGelu,      ///< x/2 * (1 + erf(x / sqrt 2))
   kGeluTanh,  ///< x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
+  kSilu,      ///< x / (1 + exp(-x))
 };
 
 /// Packs the weight of a linear layer. `weight` is [N, K] (out features, in features) of float32,
@@ -21,9 +22,11 @@ enum class Epilogue {
 /// The layout depends on N and K alone. N and K may be 0.
 PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, int threads);
 
-/// out[..., n] = epilogue(sum over k of input[..., k] * weight[n, k] + bias[n])
+/// out[..., n] = epilogue(sum over k of input[..., k] * weight[n, k] + bias[n]) + residual[..., n]
 ///
-/// Operands: input, packed weight, bias (only if has_bias), output.
+/// Operands: input, packed weight, bias (only if has_bias), residual (only if there is one),
+/// output. The residual may be the output's own memory with the same strides; it may not overlap it
+/// otherwise. The input may not overlap the output.
 struct PackedLinearSpec {
   /// float32 [..., K], strides as packed_linear_takes says.
   OperandSpec input;
@@ -31,6 +34,8 @@ struct PackedLinearSpec {
   /// The bias is float32 [N], contiguous.
   bool has_bias = false;
   Epilogue epilogue = Epilogue::kNone;
+  /// float32 [..., N], strides as packed_linear_takes says.
+  std::optional<OperandSpec> residual;
   /// float32 [..., N], strides as packed_linear_takes says.
   OperandSpec output;
   int threads = 1;

@@ -173,7 +173,7 @@ bool matmul_takes(const OperandSpec& matrix) {
 KernelPtr select_matmul(const MatmulSpec& spec) {
   check_matmul(spec);
   if (spec.output.numel() == 0 || spec.a.numel() == 0) {
-    return select_empty_product(Epilogue::kNone, spec.output, spec.has_bias, spec.threads);
+    return select_empty_product(Epilogue::kNone, spec.output, spec.has_bias, {}, spec.threads);
   }
   if (rows_absorb_batch(spec)) return select_absorbed(spec);
   const LoopNest batch = make_loop_nest(

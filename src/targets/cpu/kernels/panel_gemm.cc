@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "targets/cpu/kernels/panel_gemm.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "targets/cpu/kernels/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace unfuse::cpu::HWY_NAMESPACE {
@@ -62,24 +63,63 @@ HWY_INLINE void add_part(const float* HWY_RESTRICT input, std::int64_t input_str
   }
 }
 
-/// Adds the bias and writes `rows` rows out.
-HWY_INLINE void finish(const PanelTile& tile, int rows, const float* bias, float* sums,
-                       float* output) {
+template <Epilogue kEpilogue>
+HWY_INLINE V activate(V value) {
+  const D d;
+  if constexpr (kEpilogue == Epilogue::kRelu) {
+    // NaN passes, as in PyTorch: it is not below zero.
+    const V zero = hn::Zero(d);
+    return hn::IfThenElse(hn::Lt(value, zero), zero, value);
+  } else if constexpr (kEpilogue == Epilogue::kGelu) {
+    return vector_gelu(d, value);
+  } else if constexpr (kEpilogue == Epilogue::kGeluTanh) {
+    return vector_gelu_tanh(d, value);
+  } else if constexpr (kEpilogue == Epilogue::kSilu) {
+    return vector_silu(d, value);
+  } else {
+    return value;
+  }
+}
+
+/// Bias, epilogue and residual of `rows` rows from `row` on, and out they go.
+template <Epilogue kEpilogue>
+void finish(const PanelTile& tile, std::int64_t row, int rows, const float* bias, float* sums) {
   const D d;
   const std::int64_t n = lanes();
-  const V zero = hn::Zero(d);
   const bool full = tile.columns == kVectors * n;
+  const std::size_t bytes = static_cast<std::size_t>(tile.columns) * sizeof(float);
+  HWY_ALIGN float padded[kMaxWidth] = {};
   for (int r = 0; r < rows; ++r) {
-    float* row = output + r * tile.output_stride;
+    float* output = tile.output + (row + r) * tile.output_stride;
     float* sum = sums + r * kVectors * n;
-    float* to = full ? row : sum;
+    float* to = full ? output : sum;
+    const float* residual = nullptr;
+    if (tile.residual != nullptr) {
+      residual = tile.residual + (row + r) * tile.residual_stride;
+      if (!full) residual = static_cast<float*>(std::memcpy(padded, residual, bytes));
+    }
     for (int v = 0; v < kVectors; ++v) {
       V value = hn::Add(hn::LoadU(d, sum + v * n), hn::LoadU(d, bias + v * n));
-      // NaN passes, as in PyTorch: it is not below zero.
-      if (tile.relu) value = hn::IfThenElse(hn::Lt(value, zero), zero, value);
+      value = activate<kEpilogue>(value);
+      if (residual != nullptr) value = hn::Add(value, hn::LoadU(d, residual + v * n));
       hn::StoreU(value, d, to + v * n);
     }
-    if (!full) std::memcpy(row, sum, static_cast<std::size_t>(tile.columns) * sizeof(float));
+    if (!full) std::memcpy(output, sum, bytes);
+  }
+}
+
+void finish_any(const PanelTile& tile, std::int64_t row, int rows, const float* bias, float* sums) {
+  switch (tile.epilogue) {
+    case Epilogue::kNone:
+      return finish<Epilogue::kNone>(tile, row, rows, bias, sums);
+    case Epilogue::kRelu:
+      return finish<Epilogue::kRelu>(tile, row, rows, bias, sums);
+    case Epilogue::kGelu:
+      return finish<Epilogue::kGelu>(tile, row, rows, bias, sums);
+    case Epilogue::kGeluTanh:
+      return finish<Epilogue::kGeluTanh>(tile, row, rows, bias, sums);
+    case Epilogue::kSilu:
+      return finish<Epilogue::kSilu>(tile, row, rows, bias, sums);
   }
 }
 
@@ -91,7 +131,7 @@ void run_panel_rows(const PanelTile& tile, std::int64_t row, const float* bias) 
     add_part<kRows>(input + k, tile.input_stride, tile.panel + k * kVectors * lanes(),
                     std::min(kPanelDepth, tile.depth - k), k == 0, sums);
   }
-  finish(tile, kRows, bias, sums, tile.output + row * tile.output_stride);
+  finish_any(tile, row, kRows, bias, sums);
 }
 
 void run_remaining_panel_rows(const PanelTile& tile, std::int64_t row, const float* bias) {

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 
+#include "targets/cpu/kernels/gemm.h"
+
 namespace unfuse::cpu {
 
-/// output[r, n] = sum over k of input[r, k] * panel[k, n] + bias[n], and relu of it if asked for.
+/// output[r, n] = epilogue(sum over k of input[r, k] * panel[k, n] + bias[n]) + residual[r, n]
 ///
 /// The sum over k is made in parts of kPanelDepth: each is summed in registers, and the parts' sums
 /// are added up. One running sum over all of k would round off with every step relative to the
@@ -18,7 +20,9 @@ struct PanelTile {
   const float* panel = nullptr;  ///< [depth, width], contiguous; columns past `columns` are zero
   std::int64_t depth = 0;        ///< K, at least 1
   const float* bias = nullptr;   ///< [columns], or null
-  bool relu = false;
+  Epilogue epilogue = Epilogue::kNone;
+  const float* residual = nullptr;  ///< [rows, columns], stride 1 along columns, or null
+  std::int64_t residual_stride = 0;
   float* output = nullptr;  ///< [rows, columns], stride 1 along columns
   std::int64_t output_stride = 0;
   std::int64_t columns = 0;  ///< 1 to width
