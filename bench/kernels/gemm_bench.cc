@@ -31,7 +31,7 @@ BENCHMARK(packed_linear)
     ->Args({1024, 512, 2048, 0})
     ->Args({1024, 512, 2048, 2})
     ->Args({4096, 2048, 512, 0})
-    ->UseRealTime()
+    ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
 void matmul(benchmark::State& state) {
@@ -46,7 +46,7 @@ void matmul(benchmark::State& state) {
 BENCHMARK(matmul)
     ->Args({64, 128, 64, 128})
     ->Args({1, 1024, 1024, 1024})
-    ->UseRealTime()
+    ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -59,13 +59,13 @@ void gelu(benchmark::State& state) { unary(state, PointwiseOp::kGelu); }
 void gelu_tanh(benchmark::State& state) { unary(state, PointwiseOp::kGeluTanh); }
 void tanh(benchmark::State& state) { unary(state, PointwiseOp::kTanh); }
 
-BENCHMARK(absolute)->Arg(1024)->Arg(1 << 20)->UseRealTime();
-BENCHMARK(exp)->Arg(1 << 20)->UseRealTime();
-BENCHMARK(tanh)->Arg(1 << 20)->UseRealTime();
-BENCHMARK(gelu)->Arg(1 << 20)->UseRealTime();
-BENCHMARK(gelu_tanh)->Arg(1 << 20)->UseRealTime();
-BENCHMARK(chain)->Arg(1 << 16)->Arg(1 << 22)->UseRealTime();
-BENCHMARK(transpose)->Args({1024, 512})->Args({512, 3072})->UseRealTime();
+BENCHMARK(absolute)->Arg(1024)->Arg(1 << 20)->UseManualTime();
+BENCHMARK(exp)->Arg(1 << 20)->UseManualTime();
+BENCHMARK(tanh)->Arg(1 << 20)->UseManualTime();
+BENCHMARK(gelu)->Arg(1 << 20)->UseManualTime();
+BENCHMARK(gelu_tanh)->Arg(1 << 20)->UseManualTime();
+BENCHMARK(chain)->Arg(1 << 16)->Arg(1 << 22)->UseManualTime();
+BENCHMARK(transpose)->Args({1024, 512})->Args({512, 3072})->UseManualTime();
 
 }  // namespace
 }  // namespace unfuse::cpu::bench
