@@ -1,6 +1,7 @@
 #include "targets/cpu/parallel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
@@ -45,16 +46,27 @@ class FirstException {
   std::exception_ptr held_;
 };
 
-/// Part `index` of `parts` nearly equal ones, cut at multiples of grain.
-void run_part(int index, int parts, std::int64_t count, std::int64_t grain, RangeBody body,
-              FirstException& exception) {
-  const std::int64_t grains = (count + grain - 1) / grain;
-  const std::int64_t begin = grains * index / parts * grain;
-  const std::int64_t end = std::min(count, grains * (index + 1) / parts * grain);
-  if (begin >= end) return;
+/// What a thread of a region does, given its index and the number of threads.
+class Part {
+ public:
+  template <typename Function>
+  explicit Part(const Function& function) : function_(&function), call_(&call<Function>) {}
+  void operator()(int index, int parts) const { call_(function_, index, parts); }
+
+ private:
+  template <typename Function>
+  static void call(const void* function, int index, int parts) {
+    (*static_cast<const Function*>(function))(index, parts);
+  }
+
+  const void* function_;
+  void (*call_)(const void*, int, int);
+};
+
+void run_part(int index, int parts, const Part& part, FirstException& exception) {
   const ScopedIndex scoped(index);
   try {
-    body(begin, end);
+    part(index, parts);
   } catch (...) {
     exception.keep();
   }
@@ -63,14 +75,13 @@ void run_part(int index, int parts, std::int64_t count, std::int64_t grain, Rang
 #ifdef UNFUSE_PARALLEL_THREADS
 
 // For ThreadSanitizer, which does not understand libgomp: threads that come and go.
-void run_parts(int parts, std::int64_t count, std::int64_t grain, RangeBody body,
-               FirstException& exception) {
+void run_parts(int parts, const Part& part, FirstException& exception) {
   std::vector<std::thread> others;
   others.reserve(static_cast<std::size_t>(parts - 1));
   for (int index = 1; index < parts; ++index) {
-    others.emplace_back([&, index] { run_part(index, parts, count, grain, body, exception); });
+    others.emplace_back([&, index] { run_part(index, parts, part, exception); });
   }
-  run_part(0, parts, count, grain, body, exception);
+  run_part(0, parts, part, exception);
   for (std::thread& other : others) other.join();
 }
 
@@ -80,12 +91,11 @@ int available_threads() {
 
 #else
 
-void run_parts(int parts, std::int64_t count, std::int64_t grain, RangeBody body,
-               FirstException& exception) {
+void run_parts(int parts, const Part& part, FirstException& exception) {
 #pragma omp parallel num_threads(parts)
   {
     // The runtime may give fewer threads than asked for.
-    run_part(omp_get_thread_num(), omp_get_num_threads(), count, grain, body, exception);
+    run_part(omp_get_thread_num(), omp_get_num_threads(), part, exception);
   }
 }
 
@@ -93,20 +103,54 @@ int available_threads() { return std::max(1, omp_get_num_procs()); }
 
 #endif
 
+void run_in_place(std::int64_t count, RangeBody body) {
+  const ScopedIndex scoped(0);
+  body(0, count);
+}
+
+std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
+  return (count + grain - 1) / grain;
+}
+
+/// Threads that are worth it; 1 to run in place.
+int useful_threads(int threads, std::int64_t grains) {
+  return current_index >= 0 ? 1 : static_cast<int>(std::min<std::int64_t>(threads, grains));
+}
+
 }  // namespace
 
 void parallel_for(int threads, std::int64_t count, std::int64_t grain, RangeBody body) {
   if (count <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
-  const std::int64_t grains = (count + grain - 1) / grain;
-  const int parts = static_cast<int>(std::min<std::int64_t>(threads, grains));
-  if (parts <= 1 || current_index >= 0) {
-    const ScopedIndex scoped(0);
-    body(0, count);
-    return;
-  }
+  const std::int64_t grains = grains_of(count, grain);
+  const int wanted = useful_threads(threads, grains);
+  if (wanted <= 1) return run_in_place(count, body);
+  const auto nearly_equal = [&](int index, int parts) {
+    const std::int64_t begin = grains * index / parts * grain;
+    const std::int64_t end = std::min(count, grains * (index + 1) / parts * grain);
+    if (begin < end) body(begin, end);
+  };
   FirstException exception;
-  run_parts(parts, count, grain, body, exception);
+  run_parts(wanted, Part(nearly_equal), exception);
+  exception.rethrow();
+}
+
+void parallel_for_dynamic(int threads, std::int64_t count, std::int64_t grain, RangeBody body) {
+  if (count <= 0) return;
+  grain = std::max<std::int64_t>(grain, 1);
+  const std::int64_t grains = grains_of(count, grain);
+  const int wanted = useful_threads(threads, grains);
+  if (wanted <= 1) return run_in_place(count, body);
+  std::atomic<std::int64_t> next{0};
+  const auto as_they_come = [&](int, int) {
+    for (;;) {
+      const std::int64_t taken = next.fetch_add(1, std::memory_order_relaxed);
+      if (taken >= grains) return;
+      body(taken * grain, std::min(count, (taken + 1) * grain));
+    }
+  };
+  FirstException exception;
+  run_parts(wanted, Part(as_they_come), exception);
   exception.rethrow();
 }
 

@@ -29,6 +29,13 @@ class RangeBody {
 /// when one part is enough or inside another parallel_for. An exception from body is rethrown here.
 void parallel_for(int threads, std::int64_t count, std::int64_t grain, RangeBody body);
 
+/// The same for parts that differ in cost, or threads that differ in speed: threads take parts of
+/// `grain` as they get done with what they have, in ascending order, until none is left. So a
+/// thread may call body many times, and which of them it gets is chance; what body computes for an
+/// index must not depend on that. In place, body is called once, on everything. Handing out a part
+/// takes as long as a few dozen additions.
+void parallel_for_dynamic(int threads, std::int64_t count, std::int64_t grain, RangeBody body);
+
 /// OMP_NUM_THREADS when set, else the cores this process may use.
 int default_threads();
 

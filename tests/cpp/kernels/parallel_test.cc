@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace unfuse::cpu::testing {
@@ -64,6 +65,65 @@ TEST(ParallelFor, PassesExceptionsOn) {
   for (const int threads : {1, 4}) {
     const auto run = [&] {
       parallel_for(threads, 100, 1, [](std::int64_t begin, std::int64_t end) {
+        if (begin <= 50 && 50 < end) throw std::runtime_error("fifty");
+      });
+    };
+    EXPECT_THROW(run(), std::runtime_error);
+    EXPECT_EQ(thread_index(), 0);
+  }
+}
+
+TEST(ParallelForDynamic, CoversTheRangeOnceInPartsOfAGrain) {
+  for (const std::int64_t count : {0, 1, 5, 64, 1000}) {
+    for (const std::int64_t grain : {0, 1, 7, 64, 5000}) {
+      for (const int threads : {1, 2, 3, 8}) {
+        std::vector<std::atomic<int>> seen(static_cast<std::size_t>(count));
+        std::atomic<bool> aligned = true;
+        parallel_for_dynamic(threads, count, grain, [&](std::int64_t begin, std::int64_t end) {
+          const std::int64_t multiple = std::max<std::int64_t>(1, grain);
+          if (begin % multiple != 0 || (end % multiple != 0 && end != count)) aligned = false;
+          EXPECT_LT(thread_index(), threads);
+          for (std::int64_t i = begin; i < end; ++i) ++seen[static_cast<std::size_t>(i)];
+        });
+        EXPECT_TRUE(aligned);
+        for (const auto& times : seen) EXPECT_EQ(times, 1);
+      }
+    }
+  }
+}
+
+TEST(ParallelForDynamic, GivesTheRestToWhoIsDone) {
+  // The first part lasts until all others are done: by another thread, then, when there is one.
+  constexpr std::int64_t kParts = 20;
+  std::atomic<std::int64_t> done = 0;
+  std::atomic<int> regions_threads = 0;
+  parallel_for(2, 2, 1, [&](std::int64_t, std::int64_t) { ++regions_threads; });
+  if (regions_threads < 2) GTEST_SKIP() << "the runtime gives one thread only";
+  parallel_for_dynamic(2, kParts, 1, [&](std::int64_t begin, std::int64_t) {
+    if (begin == 0) {
+      while (done.load() < kParts - 1) std::this_thread::yield();
+    }
+    ++done;
+  });
+  EXPECT_EQ(done, kParts);
+}
+
+TEST(ParallelForDynamic, RunsInPlaceWithinAnother) {
+  std::atomic<int> calls = 0;
+  parallel_for_dynamic(2, 2, 1, [&](std::int64_t, std::int64_t) {
+    parallel_for_dynamic(2, 100, 1, [&](std::int64_t from, std::int64_t to) {
+      EXPECT_EQ(from, 0);
+      EXPECT_EQ(to, 100);
+      ++calls;
+    });
+  });
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(ParallelForDynamic, PassesExceptionsOn) {
+  for (const int threads : {1, 4}) {
+    const auto run = [&] {
+      parallel_for_dynamic(threads, 100, 1, [](std::int64_t begin, std::int64_t end) {
         if (begin <= 50 && 50 < end) throw std::runtime_error("fifty");
       });
     };
