@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "fma_limit.h"
 #include "targets/cpu/kernels/aligned_buffer.h"
 #include "targets/cpu/kernels/kernel.h"
+#include "targets/cpu/machine_limits.h"
 #include "targets/cpu/parallel.h"
 
 namespace unfuse::cpu::bench {
@@ -39,6 +39,9 @@ class Random {
 
 inline int threads() { return default_threads(); }
 
+/// Short: it is measured often.
+inline double fma_limit() { return measure_arithmetic_limit(threads(), 0.004); }
+
 /// Times kernel.run. `flops` and `bytes` are those of one run. Between runs, now and then, the
 /// machine's own limit is measured; the share of it is a median over such intervals, each compared
 /// with the limit just before and after, so that a machine which slows down meets both alike.
@@ -50,7 +53,7 @@ inline void time_kernel(benchmark::State& state, const Kernel& kernel,
   AlignedBuffer scratch(kernel.scratch_bytes());
   kernel.run(operands, scratch.data());
   std::vector<double> shares;
-  double limit = flops == 0 ? 0 : fma_limit(threads());
+  double limit = flops == 0 ? 0 : fma_limit();
   double since_limit = 0;
   double runs_since_limit = 0;
   for (auto _ : state) {
@@ -62,7 +65,7 @@ inline void time_kernel(benchmark::State& state, const Kernel& kernel,
     since_limit += seconds;
     ++runs_since_limit;
     if (flops == 0 || since_limit < kSecondsBetweenLimits) continue;
-    const double before = std::exchange(limit, fma_limit(threads()));
+    const double before = std::exchange(limit, fma_limit());
     shares.push_back(flops * runs_since_limit / since_limit / ((before + limit) / 2));
     since_limit = runs_since_limit = 0;
   }

@@ -73,34 +73,59 @@ double seconds_of(const Function& function) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-double multiply_adds_on(int threads, std::int64_t rounds) {
-  std::atomic<double> done = 0;
+/// The sum of what rate(thread) gives on each thread, all at once. Each reads a clock of its own,
+/// and tells its best: one that had to wait for a core, or to be started, does not count against
+/// the others. A limit is what is possible, whoever else was running.
+template <typename Rate>
+double sum_of_rates(int threads, const Rate& rate) {
+  threads = std::max(1, threads);
+  std::atomic<double> total = 0;
   parallel_for(threads, threads, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      float result = 0;
-      done.fetch_add(HWY_DYNAMIC_DISPATCH(multiply_add)(rounds, &result));
-      sink.store(result, std::memory_order_relaxed);
-    }
+    for (; begin < end; ++begin) total.fetch_add(rate(begin));
   });
-  return done;
+  return total;
+}
+
+double arithmetic_rate(double seconds) {
+  // Long enough for the clock, short enough to fit between two interruptions.
+  constexpr double kLoopSeconds = 0.0005;
+  std::int64_t rounds = 5000;
+  double best = 0;
+  for (double spent = 0; spent < seconds;) {
+    double done = 0;
+    const double time = seconds_of([&] {
+      float result = 0;
+      done = HWY_DYNAMIC_DISPATCH(multiply_add)(rounds, &result);
+      sink.store(result, std::memory_order_relaxed);
+    });
+    best = std::max(best, done / time);
+    spent += time;
+    if (time < kLoopSeconds) rounds *= 2;
+  }
+  return best;
+}
+
+/// Of several passes over the elements, in blocks that take a millisecond or so.
+double reading_rate(const float* data, std::int64_t count) {
+  constexpr int kPasses = 3;
+  constexpr std::int64_t kBlock = std::int64_t{1} << 21;
+  double best = 0;
+  for (int i = 0; i < kPasses; ++i) {
+    for (std::int64_t begin = 0; begin < count; begin += kBlock) {
+      const std::int64_t block = std::min(kBlock, count - begin);
+      const double time = seconds_of([&] {
+        sink.store(HWY_DYNAMIC_DISPATCH(sum)(data + begin, block), std::memory_order_relaxed);
+      });
+      best = std::max(best, static_cast<double>(block) * sizeof(float) / time);
+    }
+  }
+  return best;
 }
 
 }  // namespace
 
-double measure_arithmetic_limit(int threads) {
-  constexpr double kSeconds = 0.004;
-  constexpr int kTries = 5;
-  threads = std::max(1, threads);
-  std::int64_t rounds = 1000;
-  while (seconds_of([&] { multiply_adds_on(threads, rounds); }) < kSeconds) rounds *= 2;
-  // The best of a few: a limit is what is possible, whoever else was running.
-  double best = 0;
-  for (int i = 0; i < kTries; ++i) {
-    double done = 0;
-    const double seconds = seconds_of([&] { done = multiply_adds_on(threads, rounds); });
-    best = std::max(best, done / seconds);
-  }
-  return best;
+double measure_arithmetic_limit(int threads, double seconds) {
+  return sum_of_rates(threads, [&](std::int64_t) { return arithmetic_rate(seconds); });
 }
 
 BandwidthMeter::BandwidthMeter(std::size_t bytes) : buffer_(bytes) {
@@ -109,22 +134,14 @@ BandwidthMeter::BandwidthMeter(std::size_t bytes) : buffer_(bytes) {
 }
 
 double BandwidthMeter::measure(int threads) const {
-  constexpr int kTries = 3;
-  threads = std::max(1, threads);
+  constexpr std::int64_t kLine = 16;
   const auto* data = reinterpret_cast<const float*>(buffer_.data());
   const auto count = static_cast<std::int64_t>(buffer_.bytes() / sizeof(float));
-  double best = 0;
-  for (int i = 0; i < kTries; ++i) {
-    const double seconds = seconds_of([&] {
-      parallel_for(threads, count, count / threads / 4096 * 4096 + 4096,
-                   [&](std::int64_t begin, std::int64_t end) {
-                     sink.store(HWY_DYNAMIC_DISPATCH(sum)(data + begin, end - begin),
-                                std::memory_order_relaxed);
-                   });
-    });
-    best = std::max(best, static_cast<double>(buffer_.bytes()) / seconds);
-  }
-  return best;
+  const std::int64_t share = (count / std::max(1, threads) + kLine - 1) / kLine * kLine;
+  return sum_of_rates(threads, [&](std::int64_t thread) {
+    const std::int64_t begin = std::min(count, thread * share);
+    return reading_rate(data + begin, std::min(share, count - begin));
+  });
 }
 
 }  // namespace unfuse::cpu

@@ -9,9 +9,9 @@
 namespace unfuse::cpu {
 
 /// FLOP/s of float32 multiply-adds (two each) that stay in registers, on `threads` threads, in the
-/// instruction set that the kernels would use now. Takes about 20 ms; measure it next to what is
-/// compared with it, since it drifts with the machine's clock and load.
-double measure_arithmetic_limit(int threads);
+/// instruction set that the kernels would use now. Takes about `seconds`; measure it next to what
+/// is compared with it, since it drifts with the machine's clock and load.
+double measure_arithmetic_limit(int threads, double seconds = 0.02);
 
 /// Reads memory, not caches: keeps a buffer that no cache holds.
 class BandwidthMeter {
