@@ -33,7 +33,9 @@ def load(
 
 class Program:
     """Takes torch tensors or NumPy arrays, as the exported model took tensors, and returns what it
-    returned: torch tensors when it was given any, else NumPy arrays. May be called from many
+    returned: torch tensors when it was given any, else NumPy arrays. Where the model takes an object
+    of its own class (a dataclass), give one, or a dict of its fields; where it returns one, the
+    result is a dict whose entries are attributes too. May be called from many
     threads at once. No gradient flows through it."""
 
     def __init__(self, native: Any, threads: int) -> None:

@@ -1,8 +1,9 @@
 """Call signatures of exported programs: the structure of arguments and results.
 
 torch.export writes it as JSON (`torch.utils._pytree.treespec_dumps`). Tuples, lists, dicts and
-namedtuples are rebuilt from that alone; what needs a Python class of the model is refused. PyTorch
-is not needed here.
+namedtuples are rebuilt from that alone. Of a class of the model's own (a dataclass, a ModelOutput)
+the file tells the fields: an argument is anything that has them, a result is a Record. A class whose
+fields the file does not tell is refused. PyTorch is not needed here.
 """
 
 from __future__ import annotations
@@ -18,12 +19,23 @@ from .errors import Error
 _PROTOCOL = 1
 
 
+class Record(dict[str, Any]):
+    """What stands for an object of the model's own class: a dict whose entries are attributes too.
+    A field that the model left at None is there, as None."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"this result has no field {name!r}, only {list(self)}") from None
+
+
 @dataclass(frozen=True)
 class Spec:
     """A leaf when `kind` is None."""
 
     kind: str | None
-    keys: list[Any]  #: of dicts: their keys; of namedtuples: the fields
+    keys: list[Any]  #: of dicts: their keys; of namedtuples and records: the fields
     children: list[Spec]
     rebuild: Callable[[list[Any]], Any] | None = None
 
@@ -44,6 +56,8 @@ class Spec:
     def _parts(self, value: Any, where: str) -> list[tuple[Any, str]]:
         if self.kind in _MAPPINGS:
             return self._mapping_parts(value, where)
+        if self.kind not in _SEQUENCES:
+            return self._record_parts(value, where)
         wanted = _SEQUENCES[self.kind]
         if not isinstance(value, wanted) or len(value) != len(self.children):
             raise Error(
@@ -63,6 +77,16 @@ class Spec:
             return next(leaves)
         assert self.rebuild is not None
         return self.rebuild([child.unflatten(leaves) for child in self.children])
+
+    def _record_parts(self, value: Any, where: str) -> list[tuple[Any, str]]:
+        if isinstance(value, Mapping):
+            return self._mapping_parts(value, where)
+        missing = [key for key in self.keys if not hasattr(value, key)]
+        if missing:
+            raise Error(
+                f"expected a {self.kind}, or a dict of {self.keys}, got {_shape(value)}", where=where
+            )
+        return [(getattr(value, key), f"{where}.{key}") for key in self.keys]
 
 
 _MAPPINGS = {"builtins.dict", "collections.OrderedDict", "collections.defaultdict"}
@@ -107,6 +131,12 @@ def _node(node: dict[str, Any], fields: Mapping[str, Sequence[str]]) -> Spec:
         return _mapping(kind, context, children)
     if kind == "collections.namedtuple":
         return _namedtuple(context, children, fields)
+    names = _field_names(context, len(children))
+    if names is not None:
+        filled, empty = names
+        return Spec(
+            kind, filled, children, lambda parts: Record(zip(filled, parts), **dict.fromkeys(empty))
+        )
     raise Error(
         f"the model's call signature holds a {kind}, which only its own Python class can make",
         "unsupported",
@@ -122,6 +152,23 @@ def _mapping(kind: str, context: Any, children: list[Spec]) -> Spec:
     keys = _keys(json.loads(context))
     make = dict if kind == "builtins.dict" else collections.OrderedDict
     return Spec(kind, keys, children, lambda parts: make(zip(keys, parts)))
+
+
+def _field_names(context: Any, count: int) -> tuple[list[str], list[str]] | None:
+    """The fields that the children are of, and those that were None; None when the file does not
+    tell. torch.export.register_dataclass writes both lists, transformers' ModelOutput the first."""
+    try:
+        names = json.loads(context)
+    except (TypeError, ValueError):
+        return None
+    filled, empty = names if _is_list_of(names, list) and len(names) == 2 else (names, [])
+    if not _is_list_of(filled, str) or not _is_list_of(empty, str):
+        return None
+    return (filled, empty) if len(filled) == count else None
+
+
+def _is_list_of(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(element, kind) for element in value)
 
 
 def _keys(keys: list[Any]) -> list[Any]:

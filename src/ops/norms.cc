@@ -78,6 +78,7 @@ constexpr OpInfo kRows[] = {
     {"aten._fused_rms_norm.default",
      "(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, "
      "Tensor)"},
+    {"aten._weight_norm.default", "(Tensor v, Tensor g, int dim=0) -> Tensor"},
     {"aten._weight_norm_interface.default", "(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)"},
 };
 

@@ -116,13 +116,23 @@ class NodeRewriter {
     for (const Rewrite rewrite : table_.find(node->op().name)) {
       Node* const before = node->previous();
       RewriteContext at(graph_, node);
-      const Replacement replacement = rewrite(at, *node);
+      const Replacement replacement = rewritten(rewrite, at, *node);
       if (!replacement) continue;
       if (!apply(*node, *replacement, before)) continue;
       ++rewritten_;
       return before == nullptr ? graph_.first_node() : before->next();
     }
     return node->next();
+  }
+
+  // Errors tell the node.
+  static Replacement rewritten(Rewrite rewrite, RewriteContext& at, const Node& node) {
+    try {
+      return rewrite(at, node);
+    } catch (const Error& error) {
+      if (!error.where().empty()) throw;
+      throw Error(error.kind(), error.message(), node.where(), error.hint());
+    }
   }
 
   bool apply(Node& node, const std::vector<Value*>& values, const Node* before) {

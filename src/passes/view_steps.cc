@@ -38,6 +38,18 @@ Step to_result_sizes(const ViewCall& call) {
   return step;
 }
 
+// Both lie without gaps in row-major order and begin at one element: a reshape. Decompositions of
+// PyTorch write some reshapes so. Any other window on a storage is none of the dialect's views.
+Step restrided(const ViewCall& call) {
+  const TensorType& self = call.self->tensor();
+  const TensorType& result = call.result->tensor();
+  const Argument& offset = call.node.argument("storage_offset");
+  const bool same_begin = offset.is_none() || offset.dim() == self.storage_offset;
+  const bool dense = self.is_contiguous() && result.is_contiguous();
+  if (!same_begin || !dense || self.numel() != result.numel()) return std::nullopt;
+  return to_result_sizes(call);
+}
+
 Step expanded(const ViewCall& call) {
   ViewStep step;
   step.kind = ViewStep::Kind::kExpand;
@@ -102,6 +114,8 @@ Step move_dims(const ViewCall& call) {
 std::optional<Dim> resolve_bound(const Dim& bound, const Dim& size, const SymbolRanges& symbols) {
   // What exporters write for "to the end"; nothing may be subtracted from it.
   if (bound == Dim(INT64_MAX)) return size;
+  // All of it counted from the end, whether or not there is anything.
+  if (bound + size == Dim(0)) return Dim(0);
   Dim resolved = bound;
   if (less_equal(bound, Dim(-1), symbols) == Answer::kYes) {
     resolved = bound + size;
@@ -283,6 +297,8 @@ const std::unordered_map<std::string_view, MakeStep>& table() {
       {"aten.moveaxis.intlist", move_dims},
       {"aten.movedim.int", move_dims},
       {"aten.movedim.intlist", move_dims},
+      {"aten.as_strided.default", restrided},
+      {"aten.as_strided_copy.default", restrided},
       {"aten.slice.Tensor", slice_dims},
       {"aten.slice_copy.Tensor", slice_dims},
       {"aten.narrow.default", narrow},

@@ -40,6 +40,20 @@ bool result_fits(const SchemaReturn& wanted, const Json& output) {
   return kind == "as_tensor" || kind == "as_none";
 }
 
+// The name in {"as_tensor": {"name": ...}}, {"as_sym_int": {"as_name": ...}} and their like.
+Json declared_name(const Json& input) {
+  const Json held = input.at(input.only_key());
+  return held.has("as_name") ? held.at("as_name") : held.at("name");
+}
+
+void define_as(Scope& scope, const Json& name, const Argument& argument) {
+  if (argument.is_value()) return scope.define(name, argument.value());
+  if (const auto* dim = argument.get_if<Dim>()) return scope.define(name, *dim);
+  if (const auto* number = argument.get_if<double>()) return scope.define(name, *number);
+  if (const auto* flag = argument.get_if<bool>()) return scope.define(name, *flag);
+  name.fail("'" + name.string() + "' stands for neither a tensor nor a number");
+}
+
 }  // namespace
 
 std::string op_name_of_target(const std::string& target) {
@@ -239,8 +253,38 @@ void NodeImporter::define_results(const std::vector<Result>& results, Node* node
   }
 }
 
+// The region's names are its own; its operands and results tie them to those around it.
+void NodeImporter::import_region(const Json& node, const Region& region, int index) {
+  const Json operands = node.at("inputs");
+  const Json names = region.graph.at("inputs");
+  if (operands.size() - region.first_operand != names.size()) {
+    node.fail("a region of " + std::to_string(names.size()) + " inputs gets " +
+              std::to_string(operands.size() - region.first_operand));
+  }
+  Scope inside;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Json operand = operands.at(region.first_operand + i).at("arg");
+    define_as(inside, declared_name(names.at(i)), read_argument(operand, *scope_).argument);
+  }
+  NodeImporter importer(*graph_, region.graph, *symbols_, inside);
+  const Json nodes = region.graph.at("nodes");
+  for (std::size_t i = 0; i < nodes.size(); ++i) importer.import(nodes.at(i), index);
+
+  const Json given = region.graph.at("outputs");
+  const std::vector<Result> results = read_results(node.at("outputs"));
+  if (given.size() != results.size()) given.fail("the region's results do not fit its node's");
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].name) continue;
+    define_as(*scope_, *results[i].name, read_argument(given.at(i), inside).argument);
+  }
+}
+
 void NodeImporter::import(const Json& node, int index) {
   const std::string& target = node.at("target").string();
+  if (const auto region = transparent_region(target, node.at("inputs"))) {
+    import_region(node, *region, index);
+    return;
+  }
   std::vector<NamedArgument> arguments = read_arguments(node.at("inputs"));
   const std::vector<Result> results = read_results(node.at("outputs"));
   Node* made = nullptr;

@@ -7,6 +7,7 @@
 
 #include "ir/graph.h"
 #include "pt2/json_reading.h"
+#include "pt2/region_import.h"
 #include "pt2/scope.h"
 #include "pt2/symbol_table.h"
 
@@ -43,8 +44,9 @@ class NodeImporter {
   /// Known ops get their arguments in schema order; unknown ones, and those with arguments that our
   /// graph cannot hold, become opaque; the latter get names like "aten.mul.Tensor(opaque)".
   /// Arithmetic on sizes leaves no node behind: its result is a Dim. `index` is the node's place in
-  /// the file. Fails at `node` when the arguments or results do not fit the op's schema, and on
-  /// names that are undefined or defined twice.
+  /// the file. A region that torch runs in a mode which changes nothing here becomes its nodes.
+  /// Fails at `node` when the arguments or results do not fit the op's schema, and on names that
+  /// are undefined or defined twice.
   void import(const Json& node, int index);
 
  private:
@@ -75,6 +77,7 @@ class NodeImporter {
                       const std::vector<Type>& types);
   void check_recorded_types(const Json& node, const Node& made) const;
   void define_results(const std::vector<Result>& results, Node* node);
+  void import_region(const Json& node, const Region& region, int index);
 
   Graph* graph_;
   ValueTypes types_;

@@ -35,6 +35,11 @@ def export(model, *args, kwargs=None, core=False, **options):
         program = torch.export.export(model.eval(), args, kwargs, **options)
         if core:
             program = program.run_decompositions()
+    return shortened(program)
+
+
+def shortened(program):
+    """Without the paths of the machine that made it."""
     for module in program.graph_module.modules():
         if isinstance(module, torch.fx.GraphModule):
             shorten_sources(module, keep=True)
@@ -278,6 +283,29 @@ def opaque():
             return y, branch[0], torch.mul(x, 1 + 2j)
 
     return export(Opaque(), torch.randn(3, 2))
+
+
+@case
+def regions():
+    """Parts that run without gradients, and with autocast off, on, and off within on. The inputs
+    have a symbolic size, which one region reads."""
+
+    class Regions(nn.Module):
+        def forward(self, x):
+            with torch.no_grad():
+                y = x + 1
+            with torch.autocast("cpu", enabled=False):
+                z = y * x.size(0)
+                w = torch.relu(z)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                v = w @ w
+            return v, z
+
+    with torch.enable_grad():
+        program = torch.export.export(
+            Regions().eval(), (torch.randn(3, 3),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},)
+        )
+    return shortened(program)
 
 
 @case

@@ -2,6 +2,8 @@
 
 import collections
 import concurrent.futures
+import dataclasses
+import json
 import subprocess
 import sys
 
@@ -187,6 +189,54 @@ def test_container_of_the_models_own(tmp_path):
     path = _save(Boxed(), (torch.randn(2),), tmp_path / "m.pt2")
     with pytest.raises(unfuse.Error, match="test_load.Box"):
         unfuse.load(path)
+
+
+@dataclasses.dataclass
+class Pair:
+    first: torch.Tensor
+    second: torch.Tensor | None = None
+    third: torch.Tensor | None = None
+
+
+torch.export.register_dataclass(Pair, serialized_type_name="test_load.Pair")
+
+
+class Output(collections.OrderedDict):
+    """As the ModelOutput of transformers: the file holds the names of its fields."""
+
+
+_pytree.register_pytree_node(
+    Output,
+    lambda output: (list(output.values()), list(output)),
+    lambda values, names: Output(zip(names, values)),
+    serialized_type_name="test_load.Output",
+    to_dumpable_context=json.dumps,
+    from_dumpable_context=json.loads,
+)
+
+
+class Fields(nn.Module):
+    def forward(self, pair, scale):
+        total = pair.first + pair.third * scale
+        return Output(total=total, pair=Pair(total * 2, None, pair.first + 1))
+
+
+def test_classes_whose_fields_the_file_names(tmp_path):
+    pair, scale = Pair(torch.randn(2), None, torch.randn(2)), torch.randn(2)
+    program = unfuse.load(_save(Fields(), (pair, scale), tmp_path / "m.pt2"))
+    expected = Fields()(pair, scale)
+    for given in (pair, {"first": pair.first, "third": pair.third}):
+        result = program(given, scale)
+        assert list(result) == ["total", "pair"]
+        assert_close(result["total"], expected["total"])
+        assert_close(result.pair.first, expected["pair"].first)
+        assert_close(result.pair.third, expected["pair"].third)
+        assert result.pair.second is None
+    with pytest.raises(AttributeError, match="'last'.*total"):
+        _ = result.last
+    for wrong, words in [(scale, "test_load.Pair"), ({"first": scale}, "third")]:
+        with pytest.raises(unfuse.Error, match=words):
+            program(wrong, scale)
 
 
 def test_symbolic_sizes(tmp_path):

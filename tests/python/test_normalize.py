@@ -29,7 +29,8 @@ FOREIGN = {
     square.default addcmul.default clamp_min.default hardtanh.default relu6.default glu.default
     bitwise_not.default __and__.Tensor max_pool2d_with_indices.default max_pool1d.default
     avg_pool1d.default adaptive_avg_pool1d.default pad.default select_scatter.default
-    copy.default _fused_rms_norm.default pixel_shuffle.default
+    copy.default _fused_rms_norm.default _weight_norm.default _weight_norm_interface.default
+    as_strided.default pixel_shuffle.default
     """.split()
 }
 
@@ -47,6 +48,7 @@ VECTOR = randn(8, seed=2)
 
 CASES = {
     # Views
+    "as strided": (lambda x: (x + 1).as_strided((5, 16, 1), (16, 1, 7)) * 2, X),
     "flatten": (lambda x: x.flatten(1) + 1, X),
     "unflatten": (lambda x: x.unflatten(-1, (2, 4)) + 1, X),
     "squeezes": (lambda x: x[:, :1].squeeze(1) + x[:1].squeeze().sum(0), X),
@@ -123,6 +125,9 @@ CASES = {
     "batch norm": (
         lambda x, m, v: F.batch_norm(x, m, v, m, m), IMAGE, randn(4), randn(4).abs() + 0.5,
     ),
+    "weight norm": (lambda v: torch._weight_norm(v, v[:, :1, :1]) * 2, X),
+    "weight norm of the last": (lambda v: torch._weight_norm(v, v[:1, :1], 2), X.half()),
+    "weight norm of all": (lambda v, g: torch._weight_norm(v, g, -1), X, X[0, 0, 0]),
     "rms norm": (lambda x, w: F.rms_norm(x, (8,), w, 1e-5), X, VECTOR),
     "softmax": (lambda x: x.softmax(-1) + x.log_softmax(1), X),
     "softmax in float": (lambda x: F.softmax(x, -1, dtype=torch.float32), X.half()),
@@ -185,7 +190,7 @@ CASES = {
 }  # fmt: skip
 
 #: Cases that hold for one batch size only.
-FIXED = {"mv", "outer", "conv3d", "masked fill", "masked attention"}
+FIXED = {"as strided", "mv", "outer", "conv3d", "masked fill", "masked attention"}
 
 
 def _heads(x):

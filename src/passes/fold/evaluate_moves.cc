@@ -82,6 +82,7 @@ Evaluated permute(const Call& call) {
 
 Evaluated slice(const Call& call) {
   const auto dimension = static_cast<std::size_t>(call.node.argument("dim").integer());
+  if (call.node.argument("start").is_none()) return std::nullopt;
   const auto start = call.node.argument("start").dim().constant();
   const auto step = call.node.argument("step").dim().constant();
   if (!start || !step) return std::nullopt;

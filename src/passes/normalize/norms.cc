@@ -120,7 +120,39 @@ Replacement fused_rms_norm(RewriteContext& at, const Node& node) {
   return first_result(node, made);
 }
 
+// v * (g / norms), the norms being those of v over every dimension but `dim`, or over all for -1.
+// 16-bit weights are computed in float32; what dtype their norms have depends on PyTorch's version.
+std::vector<Value*> weight_norm_and_norms(RewriteContext& at, const Node& node) {
+  const DType dtype = node.result()->dtype();
+  const bool narrow = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  const DType computed = narrow ? DType::kFloat32 : dtype;
+  Value* v = convert(at.builder, node.argument("v").value(), computed);
+  Value* g = convert(at.builder, node.argument("g").value(), computed);
+  const std::int64_t kept = node.argument("dim").integer();
+  std::vector<std::int64_t> dimensions;
+  for (std::int64_t i = 0; i < v->rank(); ++i) {
+    if (i != kept) dimensions.push_back(i);
+  }
+  Value* squares = at.call("aten.mul.Tensor", {v, v});
+  Value* total = at.call("aten.sum.dim_IntList", {squares, Argument::ints(dimensions), kept >= 0});
+  Value* norms = at.call("aten.sqrt.default", {total});
+  Value* scale = at.call("aten.div.Tensor", {g, norms});
+  return {convert(at.builder, at.call("aten.mul.Tensor", {v, scale}), dtype), norms};
+}
+
+Replacement weight_norm(RewriteContext& at, const Node& node) {
+  return replace_by(weight_norm_and_norms(at, node).front());
+}
+
+Replacement weight_norm_interface(RewriteContext& at, const Node& node) {
+  std::vector<Value*> values = weight_norm_and_norms(at, node);
+  values[1] = convert(at.builder, values[1], node.result(1)->dtype());
+  return values;
+}
+
 constexpr RewriteRow kRows[] = {
+    {"aten._weight_norm.default", weight_norm},
+    {"aten._weight_norm_interface.default", weight_norm_interface},
     {"aten.native_layer_norm.default", native_layer_norm},
     {"aten.layer_norm.default", layer_norm},
     {"aten.native_group_norm.default", native_group_norm},

@@ -1,5 +1,9 @@
 // Views of views. A reshape reads what the reshape before it read; two permutes are one, or none;
 // dimensions of size 1 that stand between reshapes go.
+#include "passes/views.h"
+
+#include <optional>
+
 #include "passes/simplify/rewrites.h"
 
 namespace unfuse::passes {
@@ -74,32 +78,44 @@ Replacement expand_of_expand(RewriteContext& at, const Node& node) {
   return replace_by(expand(at.builder, inner, sizes));
 }
 
+// The slice that made `value`, when its bounds are known and it skips nothing: what is sliced, and
+// where along `dimension` it begins.
+struct Window {
+  Value* whole = nullptr;
+  Dim offset;
+};
+
+std::optional<Window> window_under(const RewriteContext& at, const Value* value,
+                                   std::int64_t dimension) {
+  Value* whole = under(value, "aten.slice.Tensor");
+  if (whole == nullptr) return std::nullopt;
+  const auto first = view_step(*value->producer(), 0, at.symbols());
+  if (!first || first->dimension != dimension || first->step != Dim(1)) return std::nullopt;
+  return Window{whole, first->start};
+}
+
+// Bounds that are not known (a symbolic start that may be negative) stay as they are.
 Replacement slice_of_slice(RewriteContext& at, const Node& node) {
   Value* self = node.input(0);
-  const std::int64_t dimension = node.argument("dim").integer();
-  const Dim start = node.argument("start").dim();
-  const Dim end = node.argument("end").dim();
-  const Dim& step = node.argument("step").dim();
-  if (start == Dim(0) && step == Dim(1) && end == self->size(dimension)) return replace_by(self);
-  Value* inner = under(self, "aten.slice.Tensor");
-  if (inner == nullptr) return kKeep;
-  const Node& first = *self->producer();
-  const bool along_same = first.argument("dim").integer() == dimension;
-  if (!along_same || first.argument("step").dim() != Dim(1)) return kKeep;
-  const Dim& offset = first.argument("start").dim();
-  return replace_by(slice(at.builder, inner, dimension, offset + start, offset + end, step));
+  const auto step = view_step(node, 0, at.symbols());
+  if (!step) return kKeep;
+  const std::int64_t dimension = step->dimension;
+  const bool whole =
+      step->start == Dim(0) && step->step == Dim(1) && step->end == self->size(dimension);
+  if (whole) return replace_by(self);
+  const auto window = window_under(at, self, dimension);
+  if (!window) return kKeep;
+  return replace_by(slice(at.builder, window->whole, dimension, window->offset + step->start,
+                          window->offset + step->end, step->step));
 }
 
 Replacement select_of_slice(RewriteContext& at, const Node& node) {
-  Value* self = node.input(0);
-  const std::int64_t dimension = node.argument("dim").integer();
-  Value* inner = under(self, "aten.slice.Tensor");
-  if (inner == nullptr) return kKeep;
-  const Node& first = *self->producer();
-  const bool along_same = first.argument("dim").integer() == dimension;
-  if (!along_same || first.argument("step").dim() != Dim(1)) return kKeep;
-  return replace_by(select(at.builder, inner, dimension,
-                           first.argument("start").dim() + node.argument("index").dim()));
+  const auto step = view_step(node, 0, at.symbols());
+  if (!step) return kKeep;
+  const auto window = window_under(at, node.input(0), step->dimension);
+  if (!window) return kKeep;
+  return replace_by(
+      select(at.builder, window->whole, step->dimension, window->offset + step->start));
 }
 
 Replacement cat_of_cat(RewriteContext& at, const Node& node) {

@@ -42,6 +42,36 @@ TEST(Simplify, ViewsOfViews) {
             "output user %h\n");
 }
 
+TEST(Simplify, SlicesWhoseBoundsAreNotKnownStay) {
+  // What s0 - s1 is may be negative, or count from the end.
+  EXPECT_EQ(simple(R"(
+    symbol s0 in [0, inf]
+    symbol s1 in [0, inf]
+    symbol u0 in [0, inf]
+    input user %x: f32[s0]
+    input user %y: f32[s1]
+    %a = aten.slice.Tensor(%x, 0, s0-s1): f32[u0]
+    %b = aten.slice.Tensor(%a, 0, None, s0): f32[u0]
+    output user %b
+  )"),
+            "%a = aten.slice.Tensor(%x, start=s0 - s1)\n"
+            "%b = aten.slice.Tensor(%a, end=s0)\n"
+            "output user %b\n");
+}
+
+TEST(Simplify, SliceOfAllCountedFromTheEnd) {
+  // Also where there is nothing: minus nothing is the beginning.
+  EXPECT_EQ(simple(R"(
+    symbol s0 in [0, inf]
+    input user %x: f32[s0]
+    %a = aten.slice.Tensor(%x, 0, -s0): f32[s0]
+    %b = aten.relu.default(%a)
+    output user %b
+  )"),
+            "%b = aten.relu.default(%x)\n"
+            "output user %b\n");
+}
+
 TEST(Simplify, DimensionsOfOneBetweenReshapes) {
   // As nn.MultiheadAttention takes its packed projection apart.
   EXPECT_EQ(simple(R"(

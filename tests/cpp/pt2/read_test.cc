@@ -333,6 +333,19 @@ TEST(Read, UnknownOpsAreOpaque) {
   EXPECT_TRUE(only_node(graph, "aten.mul.Tensor(opaque)")->op().opaque());
 }
 
+TEST(Read, RegionsWhoseModeChangesNothingAreTheirNodes) {
+  const Graph graph = read_data("reader/regions.pt2").graph;
+  std::vector<std::string> ops;
+  for (const Node* node : graph.nodes()) ops.push_back(node->op().name);
+  // Under autocast ops change their dtypes when torch runs them: that region stays closed.
+  EXPECT_THAT(ops, ElementsAre("aten.add.Tensor", "aten.mul.Tensor", "aten.relu.default",
+                               "higher_order.wrap_with_autocast"));
+  const Value* input = graph.inputs()[0].value;
+  const Node* mul = only_node(graph, "aten.mul.Tensor");
+  EXPECT_EQ(mul->argument("other").dim(), input->size(0));
+  EXPECT_EQ(graph.outputs()[1].value.value(), mul->result());
+}
+
 TEST(Read, OneOfSeveralModels) {
   const std::string path = data_path("reader/several.pt2");
   EXPECT_THAT(model_names(path), ElementsAre("thrice", "twice"));
