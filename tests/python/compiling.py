@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from unfuse.backend import compile_module
 from unfuse.options import Options
 from unfuse.report import Report
+from unfuse.target_step import TargetStep
 
 # float32 is computed in another order; 16 bits are rounded less often than eager does.
 TOLERANCE = {
@@ -48,3 +50,20 @@ def captured(model: Any, *args: Any, **kwargs: Any) -> Any:
 def assert_close(actual: torch.Tensor, expected: torch.Tensor, **tolerance: float) -> None:
     tolerance = tolerance or TOLERANCE.get(expected.dtype, {"rtol": 0.0, "atol": 0.0})
     torch.testing.assert_close(actual, expected, equal_nan=True, **tolerance)
+
+
+def plan_steps(model: Any, *inputs: Any, **options: Any) -> list[str]:
+    """The steps of the plan that the compiled model runs, all pieces one after another."""
+    steps: list[str] = []
+    make_plan = TargetStep._plan
+
+    def recorded(self: TargetStep, *arguments: Any) -> Any:
+        planned = make_plan(self, *arguments)
+        steps.extend(planned[0].steps)
+        return planned
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TargetStep, "_plan", recorded)
+        with torch.no_grad():
+            Compiled(model, **options)(*inputs)
+    return steps

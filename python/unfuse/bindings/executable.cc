@@ -90,6 +90,9 @@ void register_executable(nb::module_& module) {
   nb::class_<PreparationHandle>(module, "Preparation", "Packed parameters: a snapshot.");
   nb::class_<PlanHandle>(module, "Plan", "Kernel calls for concrete sizes and strides.")
       .def_prop_ro("output_types", &output_types)
+      .def_prop_ro(
+          "steps",
+          [](const PlanHandle& handle) { return cpu::Executable::step_names(*handle.plan); })
       .def_prop_ro("arena_bytes", [](const PlanHandle& handle) {
         return cpu::Executable::arena_bytes(*handle.plan);
       });

@@ -100,7 +100,7 @@ Executable::~Executable() = default;
 std::shared_ptr<const Executable> Executable::compile(Graph graph, const CompileOptions& options) {
   refuse_unsupported(graph);
   const int threads = options.threads > 0 ? options.threads : default_threads();
-  run_fusion_pipeline(graph);
+  run_fusion_pipeline(graph, options);
   auto implementation = std::make_unique<Implementation>(std::move(graph), threads);
   return std::shared_ptr<const Executable>(new Executable(std::move(implementation)));
 }
@@ -134,6 +134,15 @@ std::shared_ptr<const Plan> Executable::plan(std::span<const InputValue> inputs,
 const std::vector<ConcreteType>& Executable::output_types(const Plan& plan) { return plan.outputs; }
 
 std::int64_t Executable::arena_bytes(const Plan& plan) { return plan.arena_bytes; }
+
+std::vector<std::string> Executable::step_names(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Step& step : plan.steps) {
+    names.push_back((step.node == nullptr ? "output" : step.node->op().name) +
+                    (step.is_copy ? " (copy)" : ""));
+  }
+  return names;
+}
 
 void Executable::run(const Plan& plan, const Preparation& preparation,
                      std::span<void* const> inputs, std::span<void* const> outputs) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -53,9 +54,12 @@ class Executable {
   /// What the plan's outputs are, one a graph output that is a tensor, mutations included.
   static const std::vector<ConcreteType>& output_types(const Plan& plan);
   static std::int64_t arena_bytes(const Plan& plan);
+  /// What each of the plan's steps is for, in order: the op's name, with " (copy)" behind it where
+  /// the step moves elements only. To look at plans, and for tests.
+  static std::vector<std::string> step_names(const Plan& plan);
 
-  /// Pointers to the elements of every kUser input, null for a symbolic int, and of outputs that the
-  /// caller allocated as output_types() says. Outputs must not overlap inputs.
+  /// Pointers to the elements of every kUser input, null for a symbolic int, and of outputs that
+  /// the caller allocated as output_types() says. Outputs must not overlap inputs.
   void run(const Plan& plan, const Preparation& preparation, std::span<void* const> inputs,
            std::span<void* const> outputs) const;
 

@@ -6,30 +6,12 @@
 
 #include "targets/cpu/copy_tensor.h"
 #include "targets/cpu/layout.h"
+#include "targets/cpu/prepared_values.h"
 #include "targets/cpu/workspace.h"
 #include "unfuse/error.h"
 
 namespace unfuse::cpu {
 namespace {
-
-bool is_constant_input(const GraphInput& input) {
-  return input.kind == InputKind::kParameter || input.kind == InputKind::kBuffer ||
-         input.kind == InputKind::kConstant;
-}
-
-bool is_symbolic(const Dim& dim) { return !dim.is_constant(); }
-
-bool is_symbolic(const Argument& argument) {
-  if (const auto* dim = argument.get_if<Dim>()) return is_symbolic(*dim);
-  const auto* dims = argument.get_if<Argument::Ints>();
-  return dims != nullptr &&
-         std::any_of(dims->begin(), dims->end(), [](const Dim& dim) { return is_symbolic(dim); });
-}
-
-bool is_symbolic(const Value* value) {
-  const auto& sizes = value->sizes();
-  return std::any_of(sizes.begin(), sizes.end(), [](const Dim& dim) { return is_symbolic(dim); });
-}
 
 /// Packing takes 16-bit weights as they are, so a float32 copy of one need not be made for it.
 const Value* before_widening(const Value* value) {
@@ -94,42 +76,23 @@ Tensor in_layout(const Tensor& tensor, const OperandSpec& spec, const GraphInput
 }  // namespace
 
 PreparationGraph::PreparationGraph(const Graph& graph, int threads)
-    : graph_(&graph), threads_(threads) {
-  find_prepared();
+    : graph_(&graph), threads_(threads), prepared_(prepared_values(graph)) {
+  find_run_nodes();
   find_needed();
   make_preparation_plan();
 }
 
-void PreparationGraph::find_prepared() {
+void PreparationGraph::find_run_nodes() {
   for (const GraphInput& input : graph_->inputs()) {
-    if (!is_constant_input(input)) continue;
-    prepared_.insert(input.value);
-    constants_.push_back({&input, constant_spec(input.value)});
+    if (is_constant_input(input)) constants_.push_back({&input, constant_spec(input.value)});
   }
   const std::unordered_set<const Node*> live = live_nodes(*graph_);
   for (const Node* node : graph_->nodes()) {
-    if (!live.contains(node)) continue;
-    if (!can_prepare(*node)) {
-      run_nodes_.push_back(node);
-      continue;
-    }
-    for (const Value* result : node->results()) prepared_.insert(result);
+    const auto& results = node->results();
+    const bool runs = std::any_of(results.begin(), results.end(),
+                                  [&](const Value* value) { return !is_prepared(value); });
+    if (runs && live.contains(node)) run_nodes_.push_back(node);
   }
-}
-
-bool PreparationGraph::can_prepare(const Node& node) const {
-  if (node.op().traits.random) return false;
-  // Expanding ahead would only make the tensor larger; at run time it costs nothing.
-  if (node.is("aten.expand.default")) return false;
-  for (const Argument& argument : node.arguments()) {
-    if (is_symbolic(argument)) return false;
-  }
-  for (const Value* result : node.results()) {
-    if (!result->is_tensor() || is_symbolic(result)) return false;
-  }
-  const std::vector<Value*> operands = node.operands();
-  return std::all_of(operands.begin(), operands.end(),
-                     [&](const Value* value) { return is_prepared(value); });
 }
 
 void PreparationGraph::find_needed() {

@@ -49,8 +49,7 @@ class PreparationGraph {
     PackRequest request;
   };
 
-  void find_prepared();
-  bool can_prepare(const Node& node) const;
+  void find_run_nodes();
   bool is_prepared(const Value* value) const { return prepared_.contains(value); }
   void find_needed();
   int need(const Value* value);
@@ -61,8 +60,8 @@ class PreparationGraph {
 
   const Graph* graph_;
   int threads_;
-  std::vector<Constant> constants_;
   std::unordered_set<const Value*> prepared_;
+  std::vector<Constant> constants_;
   std::vector<const Node*> run_nodes_;
   std::vector<PlanSource> sources_;
   std::unordered_map<const Node*, int> packed_of_node_;

@@ -1,16 +1,27 @@
 // The CPU target's own passes, in a file each; pipeline.cc is their order and nothing else.
 #pragma once
 
+#include <string_view>
+
 #include "ir/graph.h"
+#include "unfuse/program.h"
 
 namespace unfuse::cpu {
 
-/// Runs all passes below, verifying after each in debug builds.
-void run_fusion_pipeline(Graph& graph);
+/// Runs all passes below, verifying after each in debug builds. The variable UNFUSE_SKIP_FUSION of
+/// the environment, "all" or names with commas between them, leaves passes out, so that plans can
+/// be compared.
+void run_fusion_pipeline(Graph& graph, const CompileOptions& options);
+
+/// Whether UNFUSE_SKIP_FUSION names this pass.
+bool is_fusion_skipped(std::string_view pass);
 
 /// Computes in float32 what the graph computes in float16 and bfloat16: 16-bit floats are
 /// converted where they come in and where they leave. Where the model itself converts to a 16-bit
 /// dtype, the values are rounded to it.
 void widen(Graph& graph);
+
+/// linear, relu or gelu or silu, and an add become one unfuse.linear.
+void fuse_linear_epilogues(Graph& graph);
 
 }  // namespace unfuse::cpu

@@ -11,6 +11,12 @@ namespace unfuse::cpu {
 /// Takes everything that the general checks let through.
 inline Refusal accept_all(const Node&) { return std::nullopt; }
 
+/// For ops that the target's own passes make, after nodes were asked about: from elsewhere they are
+/// not taken.
+inline Refusal refuse_from_outside(const Node&) {
+  return "it is an op of the CPU target's own passes";
+}
+
 /// The kernel computes in float32: refuses a node whose floating operands or results are wider, and
 /// one that computes on integers.
 Refusal accept_float32(const Node& node);

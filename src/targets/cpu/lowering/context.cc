@@ -92,7 +92,9 @@ View LoweringContext::converted(const View& view, DType dtype) {
 
 void LoweringContext::copy(const View& from, const View& to) {
   const View expanded = broadcast(from, to.sizes());
+  const std::size_t before = steps_.size();
   emit(select_copy({expanded.spec, to.spec, threads_}), {expanded}, {to});
+  if (steps_.size() > before) steps_.back().is_copy = true;
 }
 
 std::optional<View> LoweringContext::packed(const Node& node) const {

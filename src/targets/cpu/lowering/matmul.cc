@@ -70,6 +70,31 @@ void emit_matmul(LoweringContext& context, View a, View b, const std::optional<V
   context.emit(select_matmul(spec), inputs, {to});
 }
 
+Epilogue epilogue_of(const Node& node) {
+  if (node.op().schema.index_of("epilogue") < 0) return Epilogue::kNone;
+  const std::string& name = node.argument("epilogue").string();
+  if (name == "none") return Epilogue::kNone;
+  if (name == "relu") return Epilogue::kRelu;
+  if (name == "gelu") return Epilogue::kGelu;
+  if (name == "gelu_tanh") return Epilogue::kGeluTanh;
+  if (name == "silu") return Epilogue::kSilu;
+  throw Error(ErrorKind::kInternal, "no epilogue is named " + name);
+}
+
+/// The residual of unfuse.linear; null where there is none.
+const Value* residual_of(const Node& node) {
+  if (node.op().schema.index_of("residual") < 0) return nullptr;
+  return node.argument("residual").value_or_null();
+}
+
+void add_in_place(LoweringContext& context, const View& to, const View& other) {
+  PointwiseEmitter emitter(context);
+  const RegisterType type = register_type(to.dtype());
+  const int sum =
+      emitter.emit(PointwiseOp::kAdd, type, {emitter.load(to, type), emitter.load(other, type)});
+  emitter.finish({sum}, to.sizes(), {to});
+}
+
 void lower_packed_linear(const Node& node, LoweringContext& context, const View& packed) {
   const View input = context.contiguous_unless(context.view(node.input(0)), packed_linear_takes);
   const View to = context.result_if(node.result(), packed_linear_takes);
@@ -78,11 +103,19 @@ void lower_packed_linear(const Node& node, LoweringContext& context, const View&
   spec.input = input.spec;
   spec.out_features = to.sizes().back();
   spec.has_bias = bias != nullptr;
+  spec.epilogue = epilogue_of(node);
   spec.output = to.spec;
   spec.threads = context.threads();
   std::vector<View> inputs = {input, packed};
   if (bias != nullptr) inputs.push_back(row_operand(context, bias, spec.out_features));
+  const Value* residual = residual_of(node);
+  const bool in_kernel = residual != nullptr && packed_linear_takes(context.view(residual).spec);
+  if (in_kernel) {
+    spec.residual = context.view(residual).spec;
+    inputs.push_back(context.view(residual));
+  }
   context.emit(select_packed_linear(spec), inputs, {to});
+  if (residual != nullptr && !in_kernel) add_in_place(context, to, context.view(residual));
 }
 
 /// All rows of a tensor as one matrix.
@@ -92,6 +125,12 @@ View as_matrix(LoweringContext& context, const View& view) {
   for (std::int64_t i = 0; i + 1 < view.rank(); ++i) rows *= view.size(i);
   const std::optional<View> matrix = reshaped(view, {rows, columns});
   return matrix ? *matrix : *reshaped(context.contiguous(view), {rows, columns});
+}
+
+void lower_fused_linear(const Node& node, LoweringContext& context) {
+  const std::optional<View> packed = context.packed(node);
+  if (!packed) throw Error(ErrorKind::kInternal, "the weight of a fused layer is not packed");
+  lower_packed_linear(node, context, *packed);
 }
 
 void lower_linear(const Node& node, LoweringContext& context) {
@@ -175,6 +214,7 @@ void lower_outer(const Node& node, LoweringContext& context) {
 
 constexpr LoweringRow kRows[] = {
     {"aten.linear.default", accept_linear, lower_linear, pack_linear},
+    {"unfuse.linear", refuse_from_outside, lower_fused_linear, pack_linear},
     {"aten.matmul.default", accept_product, lower_matmul},
     {"aten.mm.default", accept_product, lower_matmul},
     {"aten.bmm.default", accept_product, lower_matmul},

@@ -1,0 +1,37 @@
+#include "targets/cpu/fusion/matching.h"
+
+#include <algorithm>
+
+#include "ir/builder.h"
+#include "ops/catalogue.h"
+
+namespace unfuse::cpu {
+
+Node* only_reader(const Value* value) {
+  if (value->is_output() || value->uses().size() != 1) return nullptr;
+  return value->uses().front().node;
+}
+
+bool is_any(const Node& node, std::initializer_list<std::string_view> ops) {
+  return std::any_of(ops.begin(), ops.end(), [&](std::string_view op) { return node.is(op); });
+}
+
+bool is_float32(const Value* value) {
+  return value->is_tensor() && value->dtype() == DType::kFloat32;
+}
+
+Value* replace_node(Graph& graph, Node* replaced, std::string_view op, Arguments arguments,
+                    const Origin& origin) {
+  const Op& wanted = ops::get(op);
+  conform_arguments(wanted, arguments);
+  Value* old = replaced->result();
+  Node* made = graph.create_node(wanted, std::move(arguments), {old->type()}, replaced);
+  made->set_origin(origin);
+  graph.replace_all_uses(old, made->result());
+  const std::string name = old->name();
+  graph.rename(old, name + "_unfused");
+  graph.rename(made->result(), name);
+  return made->result();
+}
+
+}  // namespace unfuse::cpu

@@ -1,0 +1,59 @@
+"""The steps that layers of known models are run in: fusion is seen here."""
+
+import models
+import pytest
+import torch
+from compiling import Compiled, assert_close, plan_steps
+
+WIDTH, HEADS = 64, 4
+X = torch.randn(2, 9, WIDTH, generator=torch.Generator().manual_seed(5))
+
+
+def _encoder(**options):
+    return models.encoder(1, WIDTH, HEADS, 128, **options)
+
+
+def test_encoder_layer(use_aot):
+    assert plan_steps(_encoder(), X, use_aot=use_aot) == [
+        "aten.linear.default",  # query, key and value
+        "unfuse.attention",
+        "aten.reshape.default (copy)",
+        "unfuse.linear",  # of the heads, and the residual
+        "aten.layer_norm.default",
+        "unfuse.linear",  # relu
+        "unfuse.linear",  # and the residual
+        "aten.layer_norm.default",
+    ]
+
+
+def test_encoder_layer_that_norms_first(use_aot):
+    model = _encoder(norm_first=True, activation="gelu")
+    assert plan_steps(model, X, use_aot=use_aot) == [
+        "aten.layer_norm.default",
+        "aten.linear.default",  # query, key and value
+        "unfuse.attention",
+        "aten.reshape.default (copy)",
+        "unfuse.linear",  # of the heads, and the residual
+        "aten.layer_norm.default",
+        "unfuse.linear",  # gelu
+        "unfuse.linear",  # and the residual
+    ]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_sixteen_bits_are_converted_at_the_ends_only(dtype, use_aot):
+    wide = plan_steps(_encoder(), X, use_aot=use_aot)
+    narrow = plan_steps(_encoder(dtype=dtype), X.to(dtype), use_aot=use_aot)
+    convert = "aten._to_copy.default (copy)"
+    assert narrow == [convert, *wide, convert]
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_fusion_changes_nothing(norm_first, activation, use_aot, monkeypatch):
+    model = _encoder(norm_first=norm_first, activation=activation)
+    fused = Compiled(model, use_aot=use_aot)(X)
+    steps = plan_steps(model, X, use_aot=use_aot)
+    monkeypatch.setenv("UNFUSE_SKIP_FUSION", "all")
+    assert len(plan_steps(model, X, use_aot=use_aot)) > len(steps)
+    assert_close(fused, Compiled(model, use_aot=use_aot)(X), rtol=1e-5, atol=2e-6)
