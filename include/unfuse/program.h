@@ -61,10 +61,11 @@ class Program {
   const std::vector<TensorInfo>& outputs() const;
 
   /// Runs the model. Inputs may have any strides and are read in place; an input that the model
-  /// mutates is written once everything is computed. Outputs are new tensors. Buffers that the model
-  /// updates belong to the program: each run reads all of them as some run before left them, and
-  /// replaces all of them at its end; of runs at the same time the last to end wins. Throws Error (kInvalidArgument) naming the input whose dtype, rank or
-  /// size is wrong.
+  /// mutates is written once everything is computed. Outputs are new tensors. Buffers that the
+  /// model updates belong to the program: each run reads all of them as some run before left them,
+  /// and replaces all of them at its end; of runs at the same time the last to end wins. Throws
+  /// Error (kInvalidArgument) naming the input whose dtype, rank or size is wrong, or
+  /// (kUnsupported) what does not fit into memory.
   std::vector<Tensor> run(std::span<const Tensor> inputs) const;
 
   const Report& report() const;

@@ -10,7 +10,7 @@
 namespace unfuse {
 
 /// Row-major strides, in elements, of a tensor with these sizes. A size of 0 counts as 1, as in
-/// PyTorch.
+/// PyTorch. Throws Error (kInvalidArgument) when they do not fit into 64 bits.
 std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& sizes);
 
 /// A strided view of memory that the tensor keeps alive. Copying a Tensor copies the view, not the

@@ -16,8 +16,9 @@ enum ExitCode {
   kMismatch = 1,     ///< verify: an output differs
   kWrongUse = 2,     ///< a flag, a path, an input that does not fit
   kBadFile = 3,      ///< a file is damaged, or of a version that is not read
-  kUnsupported = 4,  ///< the model holds something that this build cannot run
+  kUnsupported = 4,  ///< the model holds something that this build cannot run, or is too large
   kInternal = 5,     ///< a bug in unfuse
+  kNotWritten = 6,   ///< results could not be written: a full disk
 };
 
 struct InspectOptions {

@@ -18,12 +18,16 @@ struct Tolerance {
 /// Integers and bools must be equal.
 Tolerance default_tolerance(DType dtype);
 
+/// A difference is infinite where only one of the two is NaN, or infinite.
 struct Comparison {
   bool same_type = false;       ///< dtype and sizes; when false, nothing below is set
   std::int64_t mismatches = 0;  ///< elements beyond the tolerance
-  double largest_absolute = 0;  ///< infinity where only one is NaN
-  double largest_relative = 0;  ///< over the elements whose expected value is not 0
-  std::int64_t where = 0;       ///< row-major index of the element of largest_absolute
+  double largest_absolute = 0;  ///< of |got - expected|
+  /// Of |got - expected| / |expected|: infinite where 0 is expected and something else came.
+  double largest_relative = 0;
+  /// Row-major indices of the elements of both.
+  std::int64_t where_absolute = 0;
+  std::int64_t where_relative = 0;
 
   bool matches() const { return same_type && mismatches == 0; }
 };

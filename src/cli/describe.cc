@@ -35,13 +35,23 @@ std::string describe_type(DType dtype, const std::vector<std::int64_t>& sizes) {
   return fmt::format("{}[{}]", dtype_name(dtype), fmt::join(sizes, ", "));
 }
 
-std::string describe_index(std::int64_t flat, const std::vector<std::int64_t>& sizes) {
+std::vector<std::int64_t> unravel(std::int64_t flat, const std::vector<std::int64_t>& sizes) {
   std::vector<std::int64_t> index(sizes.size());
   for (std::size_t i = sizes.size(); i-- > 0;) {
     index[i] = flat % sizes[i];
     flat /= sizes[i];
   }
-  return fmt::format("[{}]", fmt::join(index, ", "));
+  return index;
+}
+
+std::string describe_index(std::int64_t flat, const std::vector<std::int64_t>& sizes) {
+  return fmt::format("[{}]", fmt::join(unravel(flat, sizes), ", "));
+}
+
+std::string describe_symbols(const std::map<std::string, std::int64_t>& values) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : values) parts.push_back(fmt::format("{}={}", name, value));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 nlohmann::ordered_json report_as_json(const Report& report) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -17,8 +18,12 @@ std::string describe_bytes(std::int64_t bytes);
 std::string describe_flops(std::int64_t flops);
 /// "float32[2, 5, 16]".
 std::string describe_type(DType dtype, const std::vector<std::int64_t>& sizes);
-/// "[0, 3]": the index of an element in row-major order.
+/// The index of the element that is `flat`th in row-major order, and that as "[0, 3]".
+std::vector<std::int64_t> unravel(std::int64_t flat, const std::vector<std::int64_t>& sizes);
 std::string describe_index(std::int64_t flat, const std::vector<std::int64_t>& sizes);
+
+/// "s0=8, s1=128".
+std::string describe_symbols(const std::map<std::string, std::int64_t>& values);
 
 /// The keys that unfuse.explain(...).as_dict() has in Python.
 nlohmann::ordered_json report_as_json(const Report& report);

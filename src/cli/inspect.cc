@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "cli/model_summary.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "ir/print.h"
 #include "passes/pipeline.h"
@@ -26,25 +27,19 @@ std::string describe_place(const std::string& module_path, const std::string& so
   return source.empty() ? module_path : fmt::format("{} ({})", module_path, source);
 }
 
-std::string describe_sizes(const SymbolValues& sizes) {
-  std::vector<std::string> parts;
-  for (const auto& [name, value] : sizes) parts.push_back(fmt::format("{}={}", name, value));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 void print_parameters(const char* title, const std::vector<Parameter>& parameters) {
-  fmt::print("\n{}\n", title);
+  write_out(fmt::format("\n{}\n", title));
   Table table;
   for (const Parameter& parameter : parameters) table.add({parameter.name, parameter.type});
-  fmt::print("{}", table.text(2));
+  write_out(table.text(2));
 }
 
 void print_symbols(const ModelSummary& summary) {
   if (summary.symbols.empty()) return;
-  fmt::print("\nsymbolic sizes\n");
+  write_out("\nsymbolic sizes\n");
   Table table;
   for (const auto& [name, range] : summary.symbols) table.add({name, describe_range(range)});
-  fmt::print("{}", table.text(2));
+  write_out(table.text(2));
 }
 
 void print_ops(const ModelSummary& summary) {
@@ -57,7 +52,7 @@ void print_ops(const ModelSummary& summary) {
     table.add({fmt::format("{:4}", count), name});
     total += count;
   }
-  fmt::print("\nops: {} nodes\n{}", total, table.text(2));
+  write_out(fmt::format("\nops: {} nodes\n{}", total, table.text(2)));
 }
 
 void print_fused(const ModelSummary& summary) {
@@ -66,25 +61,26 @@ void print_fused(const ModelSummary& summary) {
   for (const FusedOp& fused : summary.fused) {
     table.add({fused.op, describe_place(fused.module_path, fused.source)});
   }
-  fmt::print("\nfused ops, all of which are opened: {}\n{}", summary.fused.size(), table.text(2));
+  write_out(fmt::format("\nfused ops, all of which are opened: {}\n{}", summary.fused.size(),
+                        table.text(2)));
 }
 
 void print_report(const Report& report) {
-  fmt::print("\non the CPU target: {} partition{}, {}\n", report.partitions,
-             report.partitions == 1 ? "" : "s",
-             report.left_to_torch.empty() ? "nothing left to torch" : "left to torch:");
+  write_out(fmt::format("\non the CPU target: {} partition{}, {}\n", report.partitions,
+                        report.partitions == 1 ? "" : "s",
+                        report.left_to_torch.empty() ? "nothing left to torch" : "left to torch:"));
   Table table;
   for (const LeftOp& left : report.left_to_torch) {
     table.add({fmt::format("{:4}", left.count), left.op,
                describe_place(left.module_path, left.source), left.reason});
   }
-  fmt::print("{}", table.text(2));
-  for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
+  write_out(table.text(2));
+  for (const std::string& note : report.notes) write_out(fmt::format("note: {}\n", note));
 }
 
 void print_costs(const ModelSummary& summary) {
-  const std::string at = summary.sizes.empty() ? "" : " at " + describe_sizes(summary.sizes);
-  fmt::print("\ncosts{}\n", at);
+  const std::string at = summary.sizes.empty() ? "" : " at " + describe_symbols(summary.sizes);
+  write_out(fmt::format("\ncosts{}\n", at));
   Table table;
   const bool symbolic = !summary.sizes.empty() && summary.flops > 0;
   table.add({"arithmetic", describe_flops(summary.flops),
@@ -94,16 +90,17 @@ void print_costs(const ModelSummary& summary) {
   table.add({"outputs", describe_bytes(summary.output_bytes)});
   table.add({"working memory", summary.arena_bytes ? describe_bytes(*summary.arena_bytes)
                                                    : "unknown: the model cannot run here"});
-  fmt::print("{}", table.text(2));
+  write_out(table.text(2));
 }
 
 void print_text(const std::string& path, const ModelSummary& summary) {
-  fmt::print("{}: exported by torch {}\n", path,
-             summary.torch_version.empty() ? "of unknown version" : summary.torch_version);
+  write_out(
+      fmt::format("{}: exported by torch {}\n", path,
+                  summary.torch_version.empty() ? "of unknown version" : summary.torch_version));
   print_parameters("inputs", summary.inputs);
   print_parameters("outputs", summary.outputs);
   if (!summary.mutations.empty()) {
-    fmt::print("\nwrites to\n  {}\n", fmt::join(summary.mutations, "\n  "));
+    write_out(fmt::format("\nwrites to\n  {}\n", fmt::join(summary.mutations, "\n  ")));
   }
   print_symbols(summary);
   print_ops(summary);
@@ -144,7 +141,7 @@ void print_json(const ModelSummary& summary) {
                     {"inputs", summary.input_bytes},
                     {"outputs", summary.output_bytes},
                     {"arena", summary.arena_bytes ? Json(*summary.arena_bytes) : Json()}};
-  fmt::print("{}\n", json.dump(2));
+  write_out(json.dump(2) + "\n");
 }
 
 int print_graph(const InspectOptions& options) {
@@ -155,7 +152,7 @@ int print_graph(const InspectOptions& options) {
   }
   PrintOptions print_options;
   print_options.origins = true;
-  fmt::print("{}", print(program.graph, print_options));
+  write_out(print(program.graph, print_options));
   return kDone;
 }
 

@@ -4,9 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
 #include <new>
+#include <sstream>
 
 #include "cli/commands.h"
+#include "cli/numbers.h"
+#include "cli/output.h"
+#include "tensor_io/files.h"
 #include "unfuse/version.h"
 
 namespace unfuse::cli {
@@ -24,36 +29,63 @@ Examples:
   unfuse run model.pt2 --random --size s0=8 --repeat 20
   unfuse verify model.pt2 --inputs in.npz --expect out.npz
 
+verify: an element is equal when |got - expected| <= atol + rtol * |expected|; NaN equals NaN. "max rel" is
+the largest |got - expected| / |expected|: inf where 0 is expected and something else came.
+
 Exit codes:
   0  done; for verify: every output matches
   1  verify: an output differs
   2  wrong use: a flag, a path, an input that does not fit the model
   3  a file is damaged, or of a version that is not read
-  4  the model holds something that this build cannot run
-  5  a bug in unfuse)";
+  4  the model holds something that this build cannot run, or memory is too small for it
+  5  a bug in unfuse
+  6  results could not be written: a full disk)";
 
 constexpr const char* kSizeHelp =
     "Value of a symbolic size, as inspect names them. Default: the size that the model was "
     "exported "
     "with, or the smallest allowed.";
 
+/// An option whose text `parse` makes a value of, so that all of them refuse the same things in the
+/// same words.
+template <typename T>
+CLI::Option* add_parsed(CLI::App* command, const std::string& name, T& value,
+                        std::function<T(const std::string&, const std::string&)> parse,
+                        const std::string& help) {
+  return command->add_option_function<std::string>(
+      name, [&value, name, parse](const std::string& text) { value = parse(text, name); }, help);
+}
+
+CLI::Option* add_count(CLI::App* command, const std::string& name, int& value, int maximum,
+                       const std::string& help) {
+  const auto parse = [maximum](const std::string& text, const std::string& where) {
+    return static_cast<int>(parse_whole(text, {1, maximum}, where));
+  };
+  return add_parsed<int>(command, name, value, parse, help)->option_text("N");
+}
+
+void add_tolerance(CLI::App* command, const std::string& name, std::optional<double>& value,
+                   const std::string& help) {
+  add_parsed<std::optional<double>>(command, name, value, parse_tolerance, help)->option_text("X");
+}
+
+FullyMaskedRows parse_rows(const std::string& text, const std::string& where) {
+  if (text == "op") return FullyMaskedRows::kOp;
+  if (text == "zero") return FullyMaskedRows::kZero;
+  throw Error(ErrorKind::kInvalidArgument, "'" + text + "' is neither op nor zero", where);
+}
+
 CLI::Option* add_model(CLI::App* command, std::string& model) {
   return command->add_option("model", model, "A .pt2 file of torch 2.9 or newer.")->required();
 }
 
 void add_compile_options(CLI::App* command, CompileOptions& options) {
-  static const std::map<std::string, FullyMaskedRows> kRows = {{"op", FullyMaskedRows::kOp},
-                                                               {"zero", FullyMaskedRows::kZero}};
-  command
-      ->add_option("--threads", options.threads,
-                   "Threads to run on. Default: OMP_NUM_THREADS, or all cores.")
-      ->check(CLI::Range(1, 4096).description(""))
-      ->option_text("N");
-  command
-      ->add_option("--fully-masked-rows", options.fully_masked_rows,
-                   "What attention gives where every key is masked: what the op in the model gives "
-                   "(op), or zero. Default: op.")
-      ->transform(CLI::CheckedTransformer(kRows).description(""))
+  add_count(command, "--threads", options.threads, 4096,
+            "Threads to run on. Default: OMP_NUM_THREADS, or all cores.");
+  add_parsed<FullyMaskedRows>(
+      command, "--fully-masked-rows", options.fully_masked_rows, parse_rows,
+      "What attention gives where every key is masked: what the op in the model gives (op), or "
+      "zero. Default: op.")
       ->option_text("op|zero");
 }
 
@@ -61,15 +93,18 @@ CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
   CLI::App* command = app.add_subcommand(
       "inspect", "Shows what a model takes, gives and holds, and what of it would run.");
   add_model(command, options.model);
-  command
-      ->add_option("--graph", options.graph,
-                   "Print the graph: as the file has it, or opened, as the target gets it.")
-      ->expected(0, 1)
-      ->default_str("file")
-      ->check(CLI::IsMember({"file", "opened"}).description(""))
-      ->option_text("[file|opened]");
-  command->add_flag("--json", options.json, "Print JSON.");
-  command->add_option("--size", options.sizes, kSizeHelp)->option_text("NAME=SIZE ...");
+  auto* graph = command
+                    ->add_option("--graph", options.graph,
+                                 "Print the graph: as the file has it, or opened, as the target "
+                                 "gets it.")
+                    ->expected(0, 1)
+                    ->default_str("file")
+                    ->check(CLI::IsMember({"file", "opened"}).description(""))
+                    ->option_text("[file|opened]");
+  command->add_flag("--json", options.json, "Print JSON.")->excludes(graph);
+  command->add_option("--size", options.sizes, kSizeHelp)
+      ->excludes(graph)
+      ->option_text("NAME=SIZE ...");
   return command;
 }
 
@@ -79,16 +114,19 @@ CLI::App* add_run(CLI::App& app, RunOptions& options) {
   auto* inputs = command->add_option("--inputs", options.inputs, "File of inputs, by name.")
                      ->option_text("FILE");
   command->add_option("--outputs", options.outputs, "File to write the outputs to.")
+      ->check([](const std::string& text) { return text.empty() ? "no file is named" : ""; })
       ->option_text("FILE");
-  command->add_flag("--random", options.random, "Make inputs up.")->excludes(inputs);
-  command->add_option("--seed", options.seed, "Of the random inputs. Default: 0.")
+  auto* random = command->add_flag("--random", options.random, "Make inputs up.")->excludes(inputs);
+  add_parsed<std::uint64_t>(command, "--seed", options.seed, parse_seed,
+                            "With --random: what to begin with. Default: 0.")
+      ->needs(random)
       ->option_text("N");
   command->add_option("--size", options.sizes, std::string("With --random: ") + kSizeHelp)
+      ->needs(random)
       ->option_text("NAME=SIZE ...");
   add_compile_options(command, options.compile);
-  command->add_option("--repeat", options.repeat, "Run again N times, and tell the latency.")
-      ->check(CLI::Range(1, 1'000'000'000).description(""))
-      ->option_text("N");
+  add_count(command, "--repeat", options.repeat, 1'000'000'000,
+            "Run again N times, and tell the latency.");
   command->add_flag("--json", options.json, "Print JSON.");
   return command;
 }
@@ -103,18 +141,12 @@ CLI::App* add_verify(CLI::App& app, VerifyOptions& options) {
   command->add_option("--expect", options.expect, "File of expected outputs, by name.")
       ->required()
       ->option_text("FILE");
-  command
-      ->add_option("--rtol", options.relative,
-                   "Relative tolerance. Default: 1e-4 for float32, 1e-2 for float16, 5e-2 for "
-                   "bfloat16, 1e-9 for float64, 0 for integers.")
-      ->check(CLI::NonNegativeNumber.description(""))
-      ->option_text("X");
-  command
-      ->add_option("--atol", options.absolute,
-                   "Absolute tolerance. Default: 2e-5 for float32, 1e-2 for float16, 5e-2 for "
-                   "bfloat16, 1e-10 for float64, 0 for integers.")
-      ->check(CLI::NonNegativeNumber.description(""))
-      ->option_text("X");
+  add_tolerance(command, "--rtol", options.relative,
+                "Relative tolerance. Default: 1e-4 for float32, 1e-2 for float16, 5e-2 for "
+                "bfloat16, 1e-9 for float64, 0 for integers.");
+  add_tolerance(command, "--atol", options.absolute,
+                "Absolute tolerance. Default: 2e-5 for float32, 1e-2 for float16, 5e-2 for "
+                "bfloat16, 1e-10 for float64, 0 for integers.");
   add_compile_options(command, options.compile);
   command->add_flag("--json", options.json, "Print JSON.");
   return command;
@@ -134,9 +166,26 @@ int exit_code(ErrorKind kind) {
   return kInternal;
 }
 
+/// Where standard error cannot be written either, the exit code is left to tell.
 int complain(const std::string& message, int code) {
-  fmt::print(stderr, "unfuse: {}\n", message);
+  std::fputs(("unfuse: " + message + "\n").c_str(), stderr);
   return code;
+}
+
+/// --help and --version.
+int print_what_was_asked(const CLI::App& app, const CLI::Success& asked) {
+  std::ostringstream text;
+  const int code = app.exit(asked, text, text);
+  write_out(text.str());
+  return code;
+}
+
+/// CLI11's own words are "1 required TEXT missing" and "At Most 1 required but received 2".
+std::string describe(const CLI::ArgumentMismatch& error) {
+  const std::string what = error.what();
+  const bool missing = what.find("missing") != std::string::npos;
+  return what.substr(0, what.find(':')) +
+         (missing ? ": a value is missing" : ": was given more than once");
 }
 
 int dispatch(int argc, char** argv) {
@@ -154,10 +203,12 @@ int dispatch(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success);
+    return print_what_was_asked(app, success);
+  } catch (const CLI::ArgumentMismatch& error) {
+    return complain(describe(error) + " (see unfuse --help)", kWrongUse);
   } catch (const CLI::ParseError& error) {
     if (argc == 1) {
-      fmt::print(stderr, "{}", app.help());
+      std::fputs(app.help().c_str(), stderr);
       return kWrongUse;
     }
     const std::string first = argv[1];
@@ -176,12 +227,17 @@ int dispatch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace unfuse;
+  cli::prepare_streams();
   try {
-    return cli::dispatch(argc, argv);
+    const int code = cli::dispatch(argc, argv);
+    cli::flush_out();
+    return code;
+  } catch (const tensor_io::WriteError& error) {
+    return cli::complain(error.what(), cli::kNotWritten);
   } catch (const Error& error) {
     return cli::complain(error.what(), cli::exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
-    return cli::complain("out of memory", cli::kInternal);
+    return cli::complain("out of memory", cli::kUnsupported);
   } catch (const std::exception& error) {
     return cli::complain(fmt::format("internal error: {}; please report it", error.what()),
                          cli::kInternal);

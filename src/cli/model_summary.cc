@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <set>
 
 #include "cli/describe.h"
@@ -10,6 +11,7 @@
 #include "passes/pipeline.h"
 #include "targets/cpu/target.h"
 #include "targets/partition.h"
+#include "unfuse/error.h"
 #include "unfuse/program.h"
 
 namespace unfuse::cli {
@@ -97,14 +99,17 @@ void measure_memory(const Graph& graph, ModelSummary& summary) {
 
 // Planning reads sizes only: no input needs to be in memory.
 std::int64_t measure_arena(const std::string& path, const Graph& graph, const SymbolValues& sizes) {
-  std::vector<Tensor> inputs;
-  for (const Value* value : tensor_inputs(graph)) {
-    auto concrete = concrete_sizes(*value, sizes);
-    auto strides = contiguous_strides(concrete);
-    inputs.push_back(
-        Tensor::view(nullptr, value->dtype(), std::move(concrete), std::move(strides)));
+  return Program::load(path).arena_bytes(inputs_without_memory(graph, sizes));
+}
+
+/// Errors say which sizes it was that something cannot be computed for.
+void at_sizes(const SymbolValues& sizes, const std::function<void()>& compute) {
+  try {
+    compute();
+  } catch (const Error& error) {
+    if (sizes.empty()) throw;
+    throw Error(error.kind(), error.message(), "at " + describe_symbols(sizes), error.hint());
   }
-  return Program::load(path).arena_bytes(inputs);
 }
 
 }  // namespace
@@ -119,7 +124,7 @@ ModelSummary summarize(const std::string& path, const std::vector<std::string>& 
   describe_inputs(graph, summary);
   describe_outputs(graph, summary);
   count_ops(graph, summary);
-  measure_memory(graph, summary);
+  at_sizes(summary.sizes, [&] { measure_memory(graph, summary); });
 
   summary.report.graphs = 1;
   passes::run_pipeline(graph, {}, summary.report);
@@ -127,7 +132,7 @@ ModelSummary summarize(const std::string& path, const std::vector<std::string>& 
   partition(graph, cpu::CpuTarget(), summary.report);
   const Dim flops = ops::flops(graph);
   summary.flops_formula = flops.to_string();
-  summary.flops = flops.evaluate(summary.sizes);
+  at_sizes(summary.sizes, [&] { summary.flops = flops.evaluate(summary.sizes); });
   if (summary.report.left_to_torch.empty()) {
     summary.arena_bytes = measure_arena(path, graph, summary.sizes);
   }

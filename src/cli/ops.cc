@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "ops/catalogue.h"
 #include "passes/decompose/decompose.h"
 #include "passes/normalize/rewrites.h"
@@ -55,14 +56,14 @@ int list_ops() {
     listed.emplace(op.name, fate);
     ++counts[fate];
   }
-  fmt::print("{}\n{} ops:", kHead, listed.size());
+  write_out(fmt::format("{}\n{} ops:", kHead, listed.size()));
   const char* separator = " ";
   for (const auto& [fate, count] : counts) {
-    fmt::print("{}{} {}", separator, count, fate);
+    write_out(fmt::format("{}{} {}", separator, count, fate));
     separator = ", ";
   }
-  fmt::print(".\n\n| op | |\n| --- | --- |\n");
-  for (const auto& [name, fate] : listed) fmt::print("| `{}` | {} |\n", name, fate);
+  write_out(".\n\n| op | |\n| --- | --- |\n");
+  for (const auto& [name, fate] : listed) write_out(fmt::format("| `{}` | {} |\n", name, fate));
   return kDone;
 }
 

@@ -4,18 +4,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <functional>
+#include <new>
 #include <numbers>
+#include <optional>
 #include <random>
 
+#include "cli/describe.h"
 #include "cli/elements.h"
+#include "cli/numbers.h"
+#include "tensor_io/files.h"
 #include "unfuse/error.h"
 
 namespace unfuse::cli {
 namespace {
 
-std::string describe_symbols(const SymbolRanges& symbols) {
+std::string list_symbols(const SymbolRanges& symbols) {
   std::vector<std::string> names;
   for (const auto& [name, range] : symbols) names.push_back(name);
   if (names.empty()) return "the model has no symbolic sizes";
@@ -26,16 +31,18 @@ std::string describe_symbols(const SymbolRanges& symbols) {
   throw Error(ErrorKind::kInvalidArgument, message, "--size", hint);
 }
 
+struct Setting {
+  std::string symbol;
+  std::string value;
+};
+
 // "s0=128"
-std::pair<std::string, std::int64_t> parse_setting(const std::string& setting) {
+Setting parse_setting(const std::string& setting) {
   const std::size_t equals = setting.find('=');
-  std::int64_t value = 0;
-  if (equals != std::string::npos && equals > 0) {
-    const char* end = setting.data() + setting.size();
-    const auto parsed = std::from_chars(setting.data() + equals + 1, end, value);
-    if (parsed.ec == std::errc() && parsed.ptr == end) return {setting.substr(0, equals), value};
+  if (equals == std::string::npos || equals == 0) {
+    refuse("'" + setting + "' is not of the form NAME=SIZE");
   }
-  refuse("'" + setting + "' is not of the form NAME=SIZE");
+  return {setting.substr(0, equals), setting.substr(equals + 1)};
 }
 
 // The standard library's distributions differ between implementations; this one does not.
@@ -56,6 +63,68 @@ class Random {
   std::mt19937_64 engine_;
 };
 
+/// As Program::inputs() wants a symbolic int.
+Tensor int_tensor(std::int64_t value) {
+  const Tensor tensor = Tensor::empty(DType::kInt64, {});
+  *tensor.data_as<std::int64_t>() = value;
+  return tensor;
+}
+
+const std::string& name_of(const GraphInput& input) {
+  return input.target.empty() ? input.value->name() : input.target;
+}
+
+Tensor allocate(const GraphInput& input, const std::vector<std::int64_t>& sizes) {
+  const DType dtype = input.value->dtype();
+  const std::string where = "input '" + name_of(input) + "'";
+  if (!has_numbers(dtype)) {
+    throw Error(ErrorKind::kUnsupported,
+                "no random numbers of dtype " + std::string(dtype_name(dtype)), where,
+                "pass --inputs");
+  }
+  const std::optional<std::uint64_t> bytes = tensor_io::byte_count(dtype, sizes);
+  try {
+    if (bytes) return Tensor::empty(dtype, sizes);
+  } catch (const std::bad_alloc&) {
+  }
+  throw Error(ErrorKind::kUnsupported,
+              fmt::format("{} takes {}", describe_type(dtype, sizes),
+                          bytes ? describe_bytes(static_cast<std::int64_t>(*bytes)) +
+                                      ", more memory than there is"
+                                : "more bytes than 64 bits can count"),
+              where, "choose smaller sizes with --size");
+}
+
+void fill(const Tensor& tensor, Random& random) {
+  const DType number = number_type(tensor.dtype());
+  const bool real = is_floating_point(number);
+  const std::size_t count = static_cast<std::size_t>(tensor.numel()) * numbers_in(tensor.dtype());
+  auto* element = tensor.data_as<std::byte>();
+  for (std::size_t i = 0; i < count; ++i, element += dtype_size(number)) {
+    write_number(element, number, real ? random.normal() : static_cast<double>(random.coin()));
+  }
+}
+
+std::vector<std::int64_t> concrete_sizes(const Value& value, const SymbolValues& sizes) {
+  std::vector<std::int64_t> concrete;
+  for (const Dim& size : value.sizes()) concrete.push_back(size.evaluate(sizes));
+  return concrete;
+}
+
+using MakeTensor = std::function<Tensor(const GraphInput&, std::vector<std::int64_t>)>;
+
+std::vector<Tensor> make_inputs(const Graph& graph, const SymbolValues& sizes,
+                                const MakeTensor& make_tensor) {
+  std::vector<Tensor> tensors;
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.kind != InputKind::kUser) continue;
+    const auto* integer = std::get_if<IntType>(&input.value->type());
+    tensors.push_back(integer != nullptr ? int_tensor(integer->value.evaluate(sizes))
+                                         : make_tensor(input, concrete_sizes(*input.value, sizes)));
+  }
+  return tensors;
+}
+
 }  // namespace
 
 SymbolValues choose_sizes(const pt2::ExportedProgram& program,
@@ -71,54 +140,29 @@ SymbolValues choose_sizes(const pt2::ExportedProgram& program,
     const auto [name, value] = parse_setting(setting);
     const auto symbol = symbols.find(name);
     if (symbol == symbols.end()) {
-      refuse("there is no symbolic size '" + name + "'", describe_symbols(symbols));
+      refuse("there is no symbolic size '" + name + "'", list_symbols(symbols));
     }
-    const Range range = symbol->second;
-    if (value < range.minimum || value > range.maximum) {
-      refuse(range.maximum == INT64_MAX
-                 ? fmt::format("{} must be at least {}", name, range.minimum)
-                 : fmt::format("{} must be {} to {}", name, range.minimum, range.maximum));
-    }
-    values[name] = value;
+    values[name] = parse_whole(value, symbol->second, "--size " + name);
   }
   return values;
-}
-
-std::vector<const Value*> tensor_inputs(const Graph& graph) {
-  std::vector<const Value*> values;
-  for (const GraphInput& input : graph.inputs()) {
-    if (input.kind == InputKind::kUser && input.value->is_tensor()) values.push_back(input.value);
-  }
-  return values;
-}
-
-std::vector<std::int64_t> concrete_sizes(const Value& value, const SymbolValues& sizes) {
-  std::vector<std::int64_t> concrete;
-  for (const Dim& size : value.sizes()) concrete.push_back(size.evaluate(sizes));
-  return concrete;
 }
 
 std::vector<Tensor> random_inputs(const Graph& graph, const SymbolValues& sizes,
                                   std::uint64_t seed) {
   Random random(seed);
-  std::vector<Tensor> tensors;
-  for (const Value* value : tensor_inputs(graph)) {
-    const Tensor tensor = Tensor::empty(value->dtype(), concrete_sizes(*value, sizes));
-    if (!has_numbers(tensor.dtype())) {
-      throw Error(ErrorKind::kUnsupported,
-                  "no random numbers of dtype " + std::string(dtype_name(tensor.dtype())),
-                  "input '" + value->name() + "'", "pass --inputs");
-    }
-    const DType number = number_type(tensor.dtype());
-    const bool real = is_floating_point(number);
-    const std::size_t count = static_cast<std::size_t>(tensor.numel()) * numbers_in(tensor.dtype());
-    auto* element = tensor.data_as<std::byte>();
-    for (std::size_t i = 0; i < count; ++i, element += dtype_size(number)) {
-      write_number(element, number, real ? random.normal() : static_cast<double>(random.coin()));
-    }
-    tensors.push_back(tensor);
-  }
-  return tensors;
+  return make_inputs(graph, sizes,
+                     [&](const GraphInput& input, std::vector<std::int64_t> concrete) {
+                       const Tensor tensor = allocate(input, concrete);
+                       fill(tensor, random);
+                       return tensor;
+                     });
+}
+
+std::vector<Tensor> inputs_without_memory(const Graph& graph, const SymbolValues& sizes) {
+  return make_inputs(graph, sizes, [](const GraphInput& input, std::vector<std::int64_t> concrete) {
+    auto strides = contiguous_strides(concrete);
+    return Tensor::view(nullptr, input.value->dtype(), std::move(concrete), std::move(strides));
+  });
 }
 
 }  // namespace unfuse::cli

@@ -15,15 +15,14 @@ namespace unfuse::cli {
 SymbolValues choose_sizes(const pt2::ExportedProgram& program,
                           const std::vector<std::string>& settings);
 
-/// The values that a caller passes tensors for, in the order of the call.
-std::vector<const Value*> tensor_inputs(const Graph& graph);
-
-/// The sizes of a value as integers.
-std::vector<std::int64_t> concrete_sizes(const Value& value, const SymbolValues& sizes);
-
-/// In the order of tensor_inputs(). Floats are normally distributed; integers are 0 or 1, which is
-/// an index into anything and a mask; bools are true or false. The same seed gives the same inputs.
+/// What Program::run() takes: tensors, and symbolic ints as their values in `sizes`. Floats are
+/// normally distributed; integers are 0 or 1, which is an index into anything and a mask; bools are
+/// true or false. The same seed gives the same inputs. Throws Error (kUnsupported) naming the input
+/// that is too large for this machine, or of a dtype without numbers.
 std::vector<Tensor> random_inputs(const Graph& graph, const SymbolValues& sizes,
                                   std::uint64_t seed);
+
+/// The same without elements, to plan with.
+std::vector<Tensor> inputs_without_memory(const Graph& graph, const SymbolValues& sizes);
 
 }  // namespace unfuse::cli

@@ -11,6 +11,7 @@
 #include "cli/describe.h"
 #include "cli/elements.h"
 #include "cli/matching.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/random_inputs.h"
 #include "tensor_io/files.h"
@@ -43,6 +44,9 @@ std::vector<Tensor> make_inputs(const Program& program, const RunOptions& option
 void check_output_path(const std::string& path) {
   if (path.empty()) return;
   tensor_io::format_of(path);
+  if (std::filesystem::is_directory(path)) {
+    throw Error(ErrorKind::kInvalidArgument, "is a folder", path, "name a file");
+  }
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty() || std::filesystem::is_directory(folder)) return;
   throw Error(ErrorKind::kInvalidArgument, "there is no folder " + folder.string(), path);
@@ -120,10 +124,10 @@ void print_text(const tensor_io::NamedTensors& outputs, const std::optional<Late
     table.add(
         {name, describe_type(tensor.dtype(), tensor.sizes()), describe_values(statistics(tensor))});
   }
-  fmt::print("{}", table.text(0));
+  write_out(table.text(0));
   if (latency) {
-    fmt::print("latency: {:.3f} ms median, {:.3f} ms minimum of {} runs\n", latency->median,
-               latency->minimum, repeat);
+    write_out(fmt::format("latency: {:.3f} ms median, {:.3f} ms minimum of {} runs\n",
+                          latency->median, latency->minimum, repeat));
   }
 }
 
@@ -145,7 +149,7 @@ void print_json(const tensor_io::NamedTensors& outputs, const std::optional<Late
     json["latency_ms"] = {
         {"median", latency->median}, {"minimum", latency->minimum}, {"runs", repeat}};
   }
-  fmt::print("{}\n", json.dump(2));
+  write_out(json.dump(2) + "\n");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "cli/comparison.h"
 #include "cli/describe.h"
 #include "cli/matching.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "tensor_io/tensor_file.h"
 
@@ -58,22 +59,24 @@ std::string describe_mismatch(const Verdict& verdict) {
 
 void print_text(const std::vector<Verdict>& verdicts) {
   Table table;
-  table.add({"output", "type", "max abs", "max rel", "at", ""});
+  table.add({"output", "type", "max abs", "at", "max rel", "at", ""});
   for (const Verdict& verdict : verdicts) {
     const Comparison& found = verdict.comparison;
+    const auto& sizes = verdict.got.sizes();
     const bool measured = found.same_type;
     const bool differs = measured && found.largest_absolute > 0;
-    table.add({verdict.name, describe_type(verdict.got.dtype(), verdict.got.sizes()),
+    table.add({verdict.name, describe_type(verdict.got.dtype(), sizes),
                measured ? fmt::format("{:.3g}", found.largest_absolute) : "",
+               differs ? describe_index(found.where_absolute, sizes) : "",
                measured ? fmt::format("{:.3g}", found.largest_relative) : "",
-               differs ? describe_index(found.where, verdict.got.sizes()) : "",
+               differs ? describe_index(found.where_relative, sizes) : "",
                describe_mismatch(verdict)});
   }
-  fmt::print("{}", table.text(0));
+  write_out(table.text(0));
 }
 
 void print_json(const std::vector<Verdict>& verdicts) {
-  // JSON has no infinity: null stands for a difference that is none.
+  // JSON has no infinity: null stands for it.
   const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   Json outputs = Json::array();
   for (const Verdict& verdict : verdicts) {
@@ -85,13 +88,17 @@ void print_json(const std::vector<Verdict>& verdicts) {
     if (found.same_type) {
       json["max_abs"] = finite(found.largest_absolute);
       json["max_rel"] = finite(found.largest_relative);
+      if (found.largest_absolute > 0) {
+        json["max_abs_at"] = unravel(found.where_absolute, verdict.got.sizes());
+        json["max_rel_at"] = unravel(found.where_relative, verdict.got.sizes());
+      }
       json["mismatches"] = found.mismatches;
       json["rtol"] = verdict.tolerance.relative;
       json["atol"] = verdict.tolerance.absolute;
     }
     outputs.push_back(std::move(json));
   }
-  fmt::print("{}\n", Json{{"outputs", outputs}}.dump(2));
+  write_out(Json{{"outputs", outputs}}.dump(2) + "\n");
 }
 
 }  // namespace

@@ -34,7 +34,9 @@ std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& si
   std::int64_t stride = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    if (sizes[i] > 1) stride *= sizes[i];
+    if (i > 0 && sizes[i] > 1 && __builtin_mul_overflow(stride, sizes[i], &stride)) {
+      throw Error(ErrorKind::kInvalidArgument, "a tensor's strides do not fit into 64 bits");
+    }
   }
   return strides;
 }

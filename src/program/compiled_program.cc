@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "passes/pipeline.h"
@@ -74,6 +75,21 @@ std::int64_t read_int(const Tensor& tensor, const std::string& name) {
   if (tensor.dtype() == DType::kInt64 && tensor.rank() == 0) return *tensor.data_as<std::int64_t>();
   throw Error(ErrorKind::kInvalidArgument, "an int64 tensor without dimensions is needed",
               fmt::format("input '{}'", name));
+}
+
+/// `name` may be empty.
+Tensor allocate(const cpu::ConcreteType& type, const std::string& name) {
+  try {
+    const Tensor memory = Tensor::empty(type.dtype, type.sizes);
+    return Tensor::view(memory.data(), type.dtype, type.sizes, type.strides, memory.storage());
+  } catch (const std::bad_alloc&) {
+    double bytes = static_cast<double>(dtype_size(type.dtype));
+    for (const std::int64_t size : type.sizes) bytes *= static_cast<double>(size);
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("for inputs of these sizes it takes {:.2f} GB, more than there is",
+                            bytes / 1e9),
+                name.empty() ? "a result" : fmt::format("output '{}'", name));
+  }
 }
 
 }  // namespace
@@ -166,6 +182,7 @@ void CompiledProgram::find_destinations(const Graph& graph, const std::string& w
     destination.kind = output.kind;
     if (named != nullptr) {
       named->position = static_cast<int>(outputs_.size());
+      destination.index = outputs_.size();
       if (named->name.empty()) named->name = output.value.value()->name();
       outputs_.push_back(describe(named->name, output.value.value()->type(), graph.symbols));
     } else if (is_state_kind(output.kind)) {
@@ -226,10 +243,10 @@ std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> inputs, int thr
   std::vector<Tensor> results;
   std::vector<void*> output_data;
   for (const cpu::ConcreteType& type : cpu::Executable::output_types(*plan)) {
-    const Tensor memory = Tensor::empty(type.dtype, type.sizes);
-    results.push_back(
-        Tensor::view(memory.data(), type.dtype, type.sizes, type.strides, memory.storage()));
-    output_data.push_back(memory.data());
+    const Destination& destination = destinations_[results.size()];
+    const bool named = destination.kind == OutputKind::kUser;
+    results.push_back(allocate(type, named ? outputs_[destination.index].name : ""));
+    output_data.push_back(results.back().data());
   }
   executable_->run(*plan, *preparation_, input_data, output_data);
 

@@ -66,7 +66,7 @@ class CompiledProgram {
   /// What becomes of an output of the executable.
   struct Destination {
     OutputKind kind = OutputKind::kUser;
-    std::size_t index = 0;  ///< in the state, or in the call's inputs; unused for kUser
+    std::size_t index = 0;  ///< in the state, the call's inputs, or its outputs
   };
   using State = std::vector<Tensor>;
 

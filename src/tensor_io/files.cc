@@ -11,13 +11,15 @@
 #include <cstring>
 #include <filesystem>
 
-#include "unfuse/error.h"
-
 namespace unfuse::tensor_io {
 namespace {
 
+std::string describe(const std::string& action, int error) {
+  return "cannot " + action + ": " + std::strerror(error != 0 ? error : EIO);
+}
+
 [[noreturn]] void fail(const std::string& action, const std::string& path, int error) {
-  throw Error(ErrorKind::kInvalidArgument, "cannot " + action + ": " + std::strerror(error), path);
+  throw Error(ErrorKind::kInvalidArgument, describe(action, error), path);
 }
 
 class Descriptor {
@@ -80,6 +82,9 @@ MappedFile map_file(const std::string& path) {
   return {std::shared_ptr<void>(memory, [size](void* mapped) { ::munmap(mapped, size); }), size};
 }
 
+WriteError::WriteError(const std::string& where, int error)
+    : Error(ErrorKind::kInvalidArgument, describe("write", error), where) {}
+
 ReplacedFile::ReplacedFile(const std::string& target) : target_(target), path_(target) {
   if (is_written_in_place(target)) return;
   std::error_code error;
@@ -88,7 +93,7 @@ ReplacedFile::ReplacedFile(const std::string& target) : target_(target), path_(t
   if (!error) target_ = resolved.string();
   path_ = target_ + ".XXXXXX";
   const Descriptor file(::mkstemp(path_.data()));
-  if (file.number() < 0) fail("write", target, errno);
+  if (file.number() < 0) throw WriteError(target, errno);
   give_usual_permissions(file.number());
 }
 
@@ -98,7 +103,7 @@ ReplacedFile::~ReplacedFile() {
 
 void ReplacedFile::commit() {
   if (path_ == target_) return;
-  if (std::rename(path_.c_str(), target_.c_str()) != 0) fail("write", target_, errno);
+  if (std::rename(path_.c_str(), target_.c_str()) != 0) throw WriteError(target_, errno);
   path_ = target_;
 }
 

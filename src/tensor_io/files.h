@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "unfuse/error.h"
 #include "unfuse/tensor.h"
 
 namespace unfuse::tensor_io {
@@ -25,11 +26,18 @@ struct MappedFile {
 /// Throws Error (kInvalidArgument) when there is no such file, or it cannot be read.
 MappedFile map_file(const std::string& path);
 
+/// Something could not be written: a full disk, a folder that only others may write to.
+class WriteError : public Error {
+ public:
+  /// `error` as in errno.
+  WriteError(const std::string& where, int error);
+};
+
 /// Replaces a file at once: write to path(), then commit(). Without commit the old file stays.
 /// What is no regular file (a pipe, /dev/stdout) is written in place.
 class ReplacedFile {
  public:
-  /// Throws Error (kInvalidArgument) when the folder does not exist or cannot be written.
+  /// Throws WriteError when the folder does not exist or cannot be written to.
   explicit ReplacedFile(const std::string& target);
   ~ReplacedFile();
   ReplacedFile(const ReplacedFile&) = delete;

@@ -4,6 +4,7 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -138,7 +139,7 @@ class ZipWriter {
   }
   void check(bool good) const {
     if (good) return;
-    throw Error(ErrorKind::kInvalidArgument, "cannot write (is the disk full?)", target_);
+    throw WriteError(target_, errno);
   }
 
   std::unique_ptr<void, CloseZip> archive_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -243,7 +244,7 @@ void write_safetensors(const std::string& path, const NamedTensors& tensors) {
   std::unique_ptr<std::FILE, CloseFile> file(std::fopen(replaced.path().c_str(), "wb"));
   const auto put = [&](const void* data, std::size_t size) {
     if (file != nullptr && (size == 0 || std::fwrite(data, 1, size, file.get()) == size)) return;
-    throw Error(ErrorKind::kInvalidArgument, "cannot write (is the disk full?)", path);
+    throw WriteError(path, errno);
   };
   const std::uint64_t length = text.size();
   put(&length, sizeof length);
@@ -252,7 +253,7 @@ void write_safetensors(const std::string& path, const NamedTensors& tensors) {
     const Tensor tensor = packed(named.tensor);
     put(tensor.data(), byte_count(tensor.dtype(), tensor.sizes()).value());
   }
-  if (std::fclose(file.release()) != 0) put(nullptr, 1);
+  if (std::fclose(file.release()) != 0) throw WriteError(path, errno);
   replaced.commit();
 }
 

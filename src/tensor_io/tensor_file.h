@@ -25,8 +25,8 @@ Format format_of(const std::string& path);
 NamedTensors read(const std::string& path);
 
 /// Writes a file, or leaves what was there: the file appears whole, under its name, at the end.
-/// Tensors may have any strides; names must differ. Throws Error (kInvalidArgument) when the file
-/// cannot be written, or the format has no such dtype.
+/// Tensors may have any strides; names must differ. Throws Error (kInvalidArgument) when the format
+/// has no such dtype, and its WriteError (files.h) when the file cannot be written.
 void write(const std::string& path, const NamedTensors& tensors);
 
 /// Null when there is none of this name.

@@ -72,9 +72,9 @@ void Workspace::reserve(const Plan& plan) {
                                  std::align_val_t{kArenaAlignment}, std::nothrow);
   if (memory == nullptr) {
     throw Error(ErrorKind::kUnsupported,
-                fmt::format("a run with inputs of these sizes takes {} bytes of working memory, "
-                            "which there are not",
-                            plan.arena_bytes));
+                fmt::format("a run with inputs of these sizes takes {:.2f} GB of working memory, "
+                            "more than there is",
+                            static_cast<double>(plan.arena_bytes) / 1e9));
   }
   arena_.reset(static_cast<std::byte*>(memory));
   arena_bytes_ = plan.arena_bytes;

@@ -1,4 +1,5 @@
 // The built command, run as a process.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -40,11 +41,21 @@ class Command : public testing::Test {
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
-  /// Runs `unfuse ARGUMENTS` through the shell.
+  /// Runs `unfuse ARGUMENTS` through the shell; `to` is where the shell sends standard output.
+  Finished unfuse(const std::string& arguments, const std::string& to) const {
+    return shell(fmt::format("exec {} {} {}", UNFUSE_COMMAND, arguments, to));
+  }
   Finished unfuse(const std::string& arguments) const {
-    const std::string line = std::string(UNFUSE_COMMAND) + " " + arguments + " >" + path("out") +
-                             " 2>" + path("err") + " </dev/null";
+    return unfuse(arguments, fmt::format(">{}", path("out")));
+  }
+  /// What `script` prints goes nowhere, but for what it sends to path("out") itself.
+  Finished shell(const std::string& script) const {
+    std::ofstream(path("out"));
+    std::ofstream(path("script")) << script;
+    const std::string line =
+        "sh " + path("script") + " >/dev/null 2>" + path("err") + " </dev/null";
     const int status = std::system(line.c_str());
+    fs::remove(path("script"));
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(path("out")), slurp(path("err"))};
   }
 
@@ -101,6 +112,49 @@ TEST_F(Command, WrongUseGetsOneLine) {
   expect_one_helpful_line(unfuse("inspect " + model + " --graph=closed"), kWrongUse, "closed");
 }
 
+TEST_F(Command, NumbersAreRefusedInOneWay) {
+  const std::string model = model_file("encoder_dynamic");
+  const std::string run = "run " + model + " --random ";
+  const std::string verify = "verify " + model + " --inputs " +
+                             tensors_file("encoder_dynamic", "inputs") + " --expect " +
+                             tensors_file("encoder_dynamic", "outputs") + " ";
+  const struct {
+    std::string command, flag;
+    bool whole;
+  } flags[] = {{run, "--seed ", true},    {run, "--threads ", true},  {run, "--repeat ", true},
+               {run, "--size s6=", true}, {verify, "--rtol ", false}, {verify, "--atol ", false}};
+  const std::string huge(400, '9');
+  for (const auto& [command, flag, whole] : flags) {
+    for (const std::string text : {"-1", "nan", "inf", "", "0x10", "3x", "3 ", " 3", "1,5"}) {
+      const Finished finished = unfuse(fmt::format("{}{}'{}'", command, flag, text));
+      SCOPED_TRACE(flag + text);
+      expect_one_helpful_line(finished, kWrongUse, flag.substr(0, flag.find_first_of(" =")));
+      EXPECT_NE(finished.err.find(text), std::string::npos) << finished.err;
+      EXPECT_LT(finished.err.size(), 100U) << finished.err;
+    }
+    expect_one_helpful_line(unfuse(command + flag + huge + "e999"), kWrongUse, "is not a");
+    if (!whole) continue;
+    expect_one_helpful_line(unfuse(command + flag + huge), kWrongUse, "too large; at most");
+    expect_one_helpful_line(unfuse(command + flag + "-" + huge), kWrongUse, "too small; at least");
+    expect_one_helpful_line(unfuse(command + flag + "1.5"), kWrongUse, "not a whole number");
+  }
+}
+
+TEST_F(Command, FlagsThatWouldBeOverlookedAreRefused) {
+  const std::string model = model_file("encoder_dynamic");
+  const std::string run =
+      "run " + model + " --inputs " + tensors_file("encoder_dynamic", "inputs") + " ";
+  expect_one_helpful_line(unfuse(run + "--size s6=3"), kWrongUse, "--random");
+  expect_one_helpful_line(unfuse(run + "--seed 3"), kWrongUse, "--random");
+  expect_one_helpful_line(unfuse(run + "--random"), kWrongUse, "--inputs");
+  expect_one_helpful_line(unfuse(run + "--outputs ''"), kWrongUse, "--outputs");
+  expect_one_helpful_line(unfuse(run + "--threads"), kWrongUse, "a value is missing");
+  expect_one_helpful_line(unfuse(run + "--threads 1 --threads 2"), kWrongUse, "more than once");
+  expect_one_helpful_line(unfuse(run + "--fully-masked-rows one"), kWrongUse,
+                          "neither op nor zero");
+  expect_one_helpful_line(unfuse("inspect " + model + " --graph --json"), kWrongUse, "--graph");
+}
+
 TEST_F(Command, WrongInputsGetOneLine) {
   const std::string run =
       "run " + model_file("encoder_layer") + " --inputs " + path("in.safetensors");
@@ -121,6 +175,92 @@ TEST_F(Command, DamagedFilesGetOneLine) {
   const std::string whole = slurp(model_file("encoder_layer"));
   std::ofstream(path("half.pt2"), std::ios::binary) << whole.substr(0, whole.size() / 2);
   expect_one_helpful_line(unfuse("run --random " + path("half.pt2")), kBadFile, "half.pt2");
+}
+
+/// A call of each command, and of all that prints in another way.
+std::vector<std::string> calls_that_print() {
+  const std::string model = model_file("encoder_layer");
+  const std::string verify = "verify " + model + " --inputs " +
+                             tensors_file("encoder_layer", "inputs") + " --expect " +
+                             tensors_file("encoder_layer", "outputs");
+  return {"--help",
+          "--version",
+          "run --help",
+          "ops",
+          "inspect " + model,
+          "inspect --json " + model,
+          "inspect --graph " + model,
+          "run --random " + model,
+          "run --random --json " + model,
+          verify,
+          verify + " --json"};
+}
+
+TEST_F(Command, WhatCannotBePrintedIsAnError) {
+  for (const std::string& call : calls_that_print()) {
+    SCOPED_TRACE(call);
+    expect_one_helpful_line(unfuse(call, ">/dev/full"), kNotWritten, "No space left on device");
+    expect_one_helpful_line(unfuse(call, ">&-"), kNotWritten, "standard output");
+    // Where there is no place for a message, the exit code still tells.
+    EXPECT_EQ(unfuse(call, ">/dev/full 2>/dev/full").code, kNotWritten);
+    EXPECT_EQ(unfuse(call, ">&- 2>&-").code, kNotWritten);
+  }
+  EXPECT_EQ(unfuse("fly", "2>/dev/full").code, kWrongUse);
+  EXPECT_EQ(unfuse("", "2>/dev/full").code, kWrongUse);
+}
+
+TEST_F(Command, AClosedPipeEndsItQuietly) {
+  for (const std::string& call : calls_that_print()) {
+    SCOPED_TRACE(call);
+    // The reader has gone before anything is written.
+    const auto print_into_nothing = [&](const std::string& before) {
+      return shell(fmt::format("{{ sleep 0.05; {} {} {}; echo $? >{}; }} | :", before,
+                               UNFUSE_COMMAND, call, path("out")));
+    };
+    const Finished killed = print_into_nothing("");
+    EXPECT_EQ(killed.out, "141\n") << "128 and SIGPIPE";
+    EXPECT_EQ(killed.err, "");
+    const Finished told = print_into_nothing("trap '' PIPE;");
+    EXPECT_EQ(told.out, "0\n");
+    EXPECT_EQ(told.err, "");
+  }
+}
+
+TEST_F(Command, OutputsThatCannotBeWrittenLeaveNothing) {
+  const std::string run = "run --random " + model_file("encoder_layer") + " --outputs ";
+  for (const char* name : {"out.npz", "out.safetensors"}) {
+    // A limit of 512 bytes stands for a full disk. It would end a process that does not expect it.
+    const std::string limited =
+        fmt::format("ulimit -f 1; exec {} {}{}", UNFUSE_COMMAND, run, path(name));
+    expect_one_helpful_line(shell(limited), kNotWritten, "cannot write: File too large");
+    EXPECT_FALSE(fs::exists(path(name)));
+    std::ofstream(path(name)) << "old";
+    expect_one_helpful_line(shell(limited), kNotWritten, path(name));
+    EXPECT_EQ(slurp(path(name)), "old");
+    fs::remove(path(name));
+
+    fs::create_symlink("/dev/full", path(name));
+    expect_one_helpful_line(unfuse(run + path(name)), kNotWritten, "No space left on device");
+    fs::remove(path(name));
+
+    fs::create_directory(path(name));
+    expect_one_helpful_line(unfuse(run + path(name)), kWrongUse, "is a folder");
+    fs::remove(path(name));
+  }
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    EXPECT_TRUE(entry.path().filename() == "out" || entry.path().filename() == "err")
+        << entry.path();
+  }
+}
+
+TEST_F(Command, WhatDoesNotFitIntoMemoryIsNamed) {
+  const std::string run = "run --random " + test_data("reader/bounded.pt2") + " --size s17=";
+  expect_one_helpful_line(unfuse(run + "1000000000000"), kUnsupported, "input 'y'");
+  expect_one_helpful_line(unfuse(run + "1000000000000"), kUnsupported, "4.00 TB");
+  expect_one_helpful_line(unfuse(run + "9223372036854775807"), kUnsupported, "input 'y'");
+  expect_one_helpful_line(
+      unfuse("inspect " + test_data("reader/bounded.pt2") + " --size s17=9223372036854775807"),
+      kWrongUse, "s17=9223372036854775807");
 }
 
 TEST_F(Command, WhatCannotRunIsNamed) {
@@ -155,6 +295,22 @@ TEST_F(Command, VerifyTellsWhatDiffersAndWhere) {
   const Json json = Json::parse(unfuse(verify + " --json").out);
   EXPECT_EQ(json["outputs"][0]["mismatches"], 1);
   EXPECT_NEAR(json["outputs"][0]["max_abs"].get<double>(), 1, 1e-4);
+  EXPECT_EQ(json["outputs"][0]["max_abs_at"], (Json{0, 2, 3}));
+}
+
+TEST_F(Command, VerifySaysThatZeroWasExpected) {
+  tensor_io::NamedTensors expected = tensor_io::read(tensors_file("encoder_layer", "outputs"));
+  expected.front().tensor.data_as<float>()[4 * 16 + 1] = 0;
+  tensor_io::write(path("expected.npz"), expected);
+  const std::string verify = "verify " + model_file("encoder_layer") + " --inputs " +
+                             tensors_file("encoder_layer", "inputs") + " --expect " +
+                             path("expected.npz");
+  const Finished finished = unfuse(verify);
+  EXPECT_EQ(finished.code, kMismatch);
+  EXPECT_NE(finished.out.find("inf"), std::string::npos) << finished.out;
+  const Json json = Json::parse(unfuse(verify + " --json").out);
+  EXPECT_TRUE(json["outputs"][0]["max_rel"].is_null()) << json;
+  EXPECT_EQ(json["outputs"][0]["max_rel_at"], (Json{0, 4, 1}));
 }
 
 TEST_F(Command, RunsFromOneFileToAnother) {
@@ -192,6 +348,23 @@ TEST_F(Command, RandomInputsFollowTheSeedAndTheSizes) {
   EXPECT_NE(slurp(path("a.npz")), slurp(path("c.npz")));
   EXPECT_EQ(tensor_io::read(path("a.npz")).front().tensor.sizes(),
             (std::vector<std::int64_t>{3, 3, 16}));
+}
+
+TEST_F(Command, SymbolicIntsAreInputsToo) {
+  const std::string model = test_data("reader/sizes.pt2");
+  const std::string run = "run --random " + model + " --outputs " + path("out.npz");
+  const auto zeros = [&] {
+    return tensor_io::find(tensor_io::read(path("out.npz")), "zeros")->sizes();
+  };
+  // Exported with 8 rows and a count of 5.
+  EXPECT_EQ(unfuse(run).code, kDone);
+  EXPECT_EQ(zeros(), (std::vector<std::int64_t>{17, 5}));
+  EXPECT_EQ(unfuse(run + " --size s24=3 --size s77=2").code, kDone);
+  EXPECT_EQ(zeros(), (std::vector<std::int64_t>{5, 3}));
+  const Json json = Json::parse(unfuse("inspect --json " + model + " --size s24=3").out);
+  EXPECT_EQ(json["inputs"][3]["type"], "int s24");
+  EXPECT_EQ(json["sizes"]["s24"], 3);
+  EXPECT_FALSE(json["memory"]["arena"].is_null());
 }
 
 TEST_F(Command, RepeatTellsTheLatency) {
@@ -243,10 +416,15 @@ TEST_F(Command, InspectPrintsTheGraph) {
 }
 
 TEST_F(Command, InspectReadsEveryModel) {
-  for (const std::string& model : model_names()) {
-    const Finished finished = unfuse("inspect --json " + model_file(model));
+  std::vector<std::string> models = reader_files();
+  for (const std::string& model : model_names()) models.push_back(model_file(model));
+  for (const std::string& model : models) {
+    const Finished finished = unfuse("inspect --json " + model);
     EXPECT_EQ(finished.code, kDone) << model << ": " << finished.err;
-    EXPECT_EQ(unfuse("inspect --graph=opened " + model_file(model)).code, kDone) << model;
+    EXPECT_EQ(unfuse("inspect --graph=opened " + model).code, kDone) << model;
+    // What inspect says can run, does.
+    const bool runs = Json::parse(finished.out)["left_to_torch"].empty();
+    EXPECT_EQ(unfuse("run --random " + model).code, runs ? kDone : kUnsupported) << model;
   }
 }
 

@@ -24,7 +24,7 @@ TEST(Comparison, MeasuresTheLargestDifference) {
   const Comparison found = compare(floats({1, 2.5F, -4}), floats({1, 2, -5}), {0, 0.75});
   EXPECT_EQ(found.largest_absolute, 1);
   EXPECT_EQ(found.largest_relative, 0.25);
-  EXPECT_EQ(found.where, 2);
+  EXPECT_EQ(found.where_absolute, 2);
   EXPECT_EQ(found.mismatches, 1);
   EXPECT_TRUE(compare(floats({1, 2.5F, -4}), floats({1, 2, -5}), {0.25, 0}).matches());
 }
@@ -47,6 +47,52 @@ TEST(Comparison, InfinityMatchesItselfAlone) {
   EXPECT_EQ(compare(floats({infinity}), floats({3}), {1, 1}).mismatches, 1);
 }
 
+// Half of what was expected is no small matter where nothing was expected.
+TEST(Comparison, WhereZeroIsExpectedTheRelativeDifferenceIsInfinite) {
+  const Comparison found = compare(floats({1.5F, 1e-9F, 0}), floats({1, 0, 0}), {0, 1});
+  EXPECT_EQ(found.largest_relative, kInfinity);
+  EXPECT_EQ(found.where_relative, 1);
+  EXPECT_EQ(found.largest_absolute, 0.5);
+  EXPECT_EQ(found.where_absolute, 0);
+  EXPECT_TRUE(found.matches());
+  EXPECT_EQ(compare(floats({0}), floats({2}), {}).largest_relative, 1);
+}
+
+TEST(Comparison, WhatIsNotFiniteOnOneSideDiffersInfinitely) {
+  const auto infinity = static_cast<float>(kInfinity);
+  const float nan = std::nanf("");
+  const std::vector<float> values = {0, 3, infinity, -infinity, nan};
+  for (const float got : values) {
+    for (const float expected : values) {
+      SCOPED_TRACE(std::to_string(got) + " for " + std::to_string(expected));
+      const bool same = got == expected || (std::isnan(got) && std::isnan(expected));
+      const bool finite = std::isfinite(got) && std::isfinite(expected);
+      const Comparison found = compare(floats({got}), floats({expected}), {1e30, 1e30});
+      EXPECT_EQ(found.mismatches, same || finite ? 0 : 1);
+      if (same) {
+        EXPECT_EQ(found.largest_absolute, 0);
+        EXPECT_EQ(found.largest_relative, 0);
+      } else if (!finite) {
+        EXPECT_EQ(found.largest_absolute, kInfinity);
+        EXPECT_EQ(found.largest_relative, kInfinity);
+      }
+    }
+  }
+}
+
+TEST(Comparison, ComplexNumbersAreMeasuredInThePlane) {
+  const auto number = [](float real, float imaginary) {
+    const Tensor tensor = Tensor::empty(DType::kComplex64, {1});
+    tensor.data_as<float>()[0] = real;
+    tensor.data_as<float>()[1] = imaginary;
+    return tensor;
+  };
+  const Comparison found = compare(number(3, 4), number(0, 0), {});
+  EXPECT_EQ(found.largest_absolute, 5);
+  EXPECT_EQ(found.largest_relative, kInfinity);
+  EXPECT_EQ(compare(number(6, 8), number(3, 4), {}).largest_relative, 1);
+}
+
 TEST(Comparison, SignsOfZeroAreEqual) {
   EXPECT_TRUE(compare(floats({0.0F}), floats({-0.0F}), {}).matches());
 }
@@ -60,7 +106,15 @@ TEST(Comparison, LargeIntegersAreToldApart) {
   const std::int64_t large = (std::int64_t{1} << 60) + 1;
   const Tensor left = row<std::int64_t>(DType::kInt64, {large});
   EXPECT_TRUE(compare(left, row<std::int64_t>(DType::kInt64, {large}), {}).matches());
-  EXPECT_EQ(compare(left, row<std::int64_t>(DType::kInt64, {large - 1}), {}).mismatches, 1);
+  for (const std::int64_t other : {large - 3, large + 3}) {
+    const Tensor right = row<std::int64_t>(DType::kInt64, {other});
+    EXPECT_EQ(compare(left, right, {0, 2}).mismatches, 1);
+    EXPECT_EQ(compare(left, right, {0, 2}).largest_absolute, 3);
+    EXPECT_TRUE(compare(left, right, {0, 3}).matches());
+  }
+  const Tensor least = row<std::int64_t>(DType::kInt64, {INT64_MIN});
+  const Tensor most = row<std::int64_t>(DType::kInt64, {INT64_MAX});
+  EXPECT_EQ(compare(least, most, {}).largest_absolute, 0x1p64);
 }
 
 TEST(Comparison, ReadsSixteenBits) {

@@ -16,7 +16,7 @@ void expect_close(const Tensor& got, const Tensor& expected, const std::string& 
   const Comparison found = compare(got, expected, default_tolerance(expected.dtype()));
   EXPECT_TRUE(found.same_type) << name;
   EXPECT_EQ(found.mismatches, 0) << name << ": differs by up to " << found.largest_absolute
-                                 << " (element " << found.where << ")";
+                                 << " (element " << found.where_absolute << ")";
 }
 
 void expect_torch_outputs(const Program& program, const std::vector<Tensor>& outputs,

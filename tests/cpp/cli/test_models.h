@@ -37,6 +37,16 @@ inline std::vector<std::string> model_names() {
   return names;
 }
 
+/// The corners of what the exporter writes, but for the file of several models.
+inline std::vector<std::string> reader_files() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(test_data("reader"))) {
+    if (entry.path().stem() != "several") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 inline std::vector<Tensor> read_inputs(const Program& program, const std::string& model) {
   const std::string file = tensors_file(model, "inputs");
   return match_tensors(program.inputs(), tensor_io::read(file), file, "input");

@@ -1,13 +1,16 @@
 #include "tensor_io/tensor_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <random>
 
+#include "tensor_io/files.h"
 #include "unfuse/error.h"
 
 namespace unfuse::tensor_io {
@@ -181,6 +184,66 @@ TEST_F(TensorFile, AFailedWriteLeavesTheOldFile) {
   const std::string file = put("old.npz", "old");
   EXPECT_THROW(write(file, {{"x", iota(DType::kBFloat16, {2})}}), Error);
   EXPECT_EQ(slurp(file), "old");
+}
+
+/// While it lives, files of this process cannot grow beyond so many bytes: a disk that is full.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+// Wherever the disk becomes full: in the header, the elements, or what is buffered to the very end.
+TEST_F(TensorFile, AFullDiskLeavesTheOldFile) {
+  const NamedTensors tensors = {{"large", iota(DType::kInt32, {40, 500})},
+                                {"small", iota(DType::kUInt8, {3})}};
+  for (const char* name : {"x.npz", "x.safetensors"}) {
+    write(path(name), tensors);
+    const std::size_t whole = slurp(path(name)).size();
+    put(name, "old");
+    for (std::size_t limit = 0; limit < whole;
+         limit += std::min<std::size_t>(777, whole - limit - 1) + 1) {
+      SCOPED_TRACE(std::string(name) + " of at most " + std::to_string(limit));
+      std::string message;
+      try {
+        const FileSizeLimit full(limit);
+        write(path(name), tensors);
+      } catch (const WriteError& error) {
+        message = error.what();
+      }
+      EXPECT_NE(message.find("cannot write: File too large"), std::string::npos) << message;
+      EXPECT_NE(message.find(path(name)), std::string::npos) << message;
+      EXPECT_EQ(slurp(path(name)), "old");
+    }
+    {
+      const FileSizeLimit enough(whole);
+      write(path(name), tensors);
+    }
+    expect_same(read(path(name)), tensors);
+    fs::remove(path(name));
+    EXPECT_TRUE(fs::is_empty(folder_)) << "nothing half-written is left";
+  }
+}
+
+TEST_F(TensorFile, WhatIsNoRegularFileIsWrittenInPlace) {
+  for (const char* name : {"x.npz", "x.safetensors"}) {
+    fs::create_symlink("/dev/full", path(name));
+    EXPECT_THROW(write(path(name), {{"x", iota(DType::kUInt8, {3})}}), WriteError);
+    EXPECT_TRUE(fs::is_symlink(path(name)));
+  }
 }
 
 TEST_F(TensorFile, DamagedSafetensorsHeaders) {

@@ -1,0 +1,43 @@
+#include "cli/output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include "tensor_io/files.h"
+
+namespace unfuse::cli {
+namespace {
+
+void check(bool good) {
+  static bool reader_has_gone = false;
+  if (good || reader_has_gone) return;
+  const int error = errno;
+  // Where SIGPIPE is ignored; elsewhere it has ended the process, as quietly.
+  reader_has_gone = error == EPIPE;
+  if (!reader_has_gone) throw tensor_io::WriteError("standard output", error);
+}
+
+}  // namespace
+
+void prepare_streams() {
+  // A file that is opened while a standard stream is closed would take that stream's place, and get
+  // what is printed. Opened the wrong way round, so that using the stream fails.
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void write_out(std::string_view text) {
+  if (text.empty()) return;
+  check(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+}
+
+void flush_out() { check(std::fflush(stdout) == 0); }
+
+}  // namespace unfuse::cli
