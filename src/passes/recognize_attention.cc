@@ -2,8 +2,11 @@
 
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "passes/canonical.h"
+#include "passes/decompose/attention_mask.h"
 #include "passes/decompose/dot_product_attention.h"
 #include "passes/decompose/spelled_attention.h"
 #include "passes/rewrite.h"
@@ -13,14 +16,20 @@ namespace {
 
 // --- Matching: a value is walked through against the flow, from the product with the values.
 
+// What is done to the scores: one of the three.
+struct Mask {
+  Value* added = nullptr;
+  Value* masked = nullptr;    // true where `fill` stands in place of the score
+  Value* attended = nullptr;  // false there
+  double fill = 0;
+};
+
 struct Match {
   Value* query = nullptr;
   Value* key = nullptr;             // [..., S, D], or null and then
   Value* transposed_key = nullptr;  // [..., D, S]
   Value* value = nullptr;
-  Value* added_mask = nullptr;
-  Value* masked = nullptr;    // true where the scores are -inf
-  Value* attended = nullptr;  // false where the scores are -inf
+  std::vector<Mask> masks;
   double scale = 1;
   bool safe = false;
 };
@@ -32,9 +41,15 @@ const Node* made_by(const Value* value, std::string_view op) {
 // Nobody but the pattern reads it.
 bool is_private(const Value* value) { return value->use_count() == 1; }
 
-bool is_minus_infinity(const Argument& argument) {
-  return argument.is_constant_scalar() &&
-         argument.number() == -std::numeric_limits<double>::infinity();
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+constexpr double kLowest = std::numeric_limits<float>::lowest();
+
+// -inf, or a number that models take for it: so low that its exponential is 0 next to any score. In
+// a row of nothing else it is not the same: there every key counts alike.
+bool hides(const Argument& fill, DType dtype) {
+  if (!fill.is_constant_scalar()) return false;
+  constexpr double kLowestOfFloat16 = -65504;
+  return fill.number() <= -1e9 || (dtype == DType::kFloat16 && fill.number() == kLowestOfFloat16);
 }
 
 // Takes a factor off: returns what is scaled, and multiplies `scale` by the factor.
@@ -76,31 +91,63 @@ bool match_scores(Value* scores, Match& match) {
   return true;
 }
 
-// scores + mask, mask + scores, or scores with -inf filled in; or no mask.
-bool match_masked_scores(Value* masked_scores, Match& match) {
-  const Node* node = masked_scores->producer();
-  if (node == nullptr || !is_private(masked_scores)) return false;
-  if (node->is("aten.add.Tensor")) {
-    const Argument& alpha = node->argument("alpha");
-    if (!alpha.is_constant_scalar() || alpha.number() != 1) return false;
-    for (const int side : {0, 1}) {
-      if (!node->argument(side).is_value() || !node->argument(1 - side).is_value()) return false;
-      // The product has the sizes of the sum, the mask is what broadcasts.
-      if (node->input(side)->sizes() != masked_scores->sizes()) continue;
-      match.added_mask = node->input(1 - side);
-      if (match_scores(node->input(side), match)) return true;
+// Scores with a number in place of some of them.
+std::optional<std::pair<Mask, Value*>> match_fill(const Node& node) {
+  Mask mask;
+  Value* scores = nullptr;
+  const Argument* fill = nullptr;
+  if (node.is("aten.masked_fill.Scalar")) {
+    scores = node.input(0);
+    mask.masked = node.input(1);
+    fill = &node.argument(2);
+  } else if (node.is("aten.where.ScalarOther")) {
+    mask.attended = node.input(0);
+    scores = node.input(1);
+    fill = &node.argument(2);
+  } else if (node.is("aten.where.ScalarSelf")) {
+    mask.masked = node.input(0);
+    fill = &node.argument(1);
+    scores = node.input(2);
+  } else {
+    return std::nullopt;
+  }
+  if (!hides(*fill, scores->dtype())) return std::nullopt;
+  mask.fill = fill->number();
+  return std::pair(mask, scores);
+}
+
+bool match_masked_scores(Value* scores, Match& match);
+
+// scores + mask, or mask + scores: the product has the sizes of the sum, the mask is what
+// broadcasts.
+bool match_sum(const Node& node, Match& match) {
+  const Argument& alpha = node.argument("alpha");
+  if (!alpha.is_constant_scalar() || alpha.number() != 1) return false;
+  for (const int side : {0, 1}) {
+    if (!node.argument(side).is_value() || !node.argument(1 - side).is_value()) return false;
+    if (node.input(side)->sizes() != node.result()->sizes()) continue;
+    Match attempt = match;
+    attempt.masks.push_back({.added = node.input(1 - side)});
+    if (!match_masked_scores(node.input(side), attempt)) continue;
+    match = std::move(attempt);
+    return true;
+  }
+  return false;
+}
+
+// Any number of masks over each other, none included.
+bool match_masked_scores(Value* scores, Match& match) {
+  constexpr std::size_t kMostMasks = 4;  // models have two
+  const Node* node = scores->producer();
+  if (node == nullptr || !is_private(scores)) return false;
+  if (match.masks.size() < kMostMasks) {
+    if (node->is("aten.add.Tensor")) return match_sum(*node, match);
+    if (const auto filled = match_fill(*node)) {
+      match.masks.push_back(filled->first);
+      return match_masked_scores(filled->second, match);
     }
-    return false;
   }
-  if (node->is("aten.masked_fill.Scalar") && is_minus_infinity(node->argument(2))) {
-    match.masked = node->input(1);
-    return match_scores(node->input(0), match);
-  }
-  if (node->is("aten.where.ScalarOther") && is_minus_infinity(node->argument(2))) {
-    match.attended = node->input(0);
-    return match_scores(node->input(1), match);
-  }
-  return match_scores(masked_scores, match);
+  return match_scores(scores, match);
 }
 
 bool over_last_dimension(const Node& softmax) {
@@ -130,7 +177,12 @@ std::optional<Match> match_attention(const Node& product, AttentionSpelling spel
   const bool plain = softmax->is("aten.softmax.int") && spelling == AttentionSpelling::kAnySoftmax;
   if (!match.safe && !plain) return std::nullopt;
   if (!over_last_dimension(*softmax) || !keeps_precision(*softmax)) return std::nullopt;
-  if (!match_masked_scores(softmax->input(0), match)) return std::nullopt;
+  Value* scores = softmax->input(0);
+  if (const Node* widened = made_by(scores, "aten._to_copy.default")) {
+    if (scores->dtype() != DType::kFloat32 || !is_private(scores)) return std::nullopt;
+    scores = widened->input(0);
+  }
+  if (!match_masked_scores(scores, match)) return std::nullopt;
   return match;
 }
 
@@ -146,9 +198,45 @@ bool is_supported(const Match& match, const Value* result) {
 
 // --- Rewriting
 
+// All masks as one: what is added together, and -inf where some mask says so.
+class JoinedMask {
+ public:
+  explicit JoinedMask(Builder& builder) : builder_(builder) {}
+
+  void join(const Mask& mask) {
+    if (mask.added != nullptr) return add(mask.added);
+    Value* attended = mask.attended != nullptr ? mask.attended : negate(builder_, mask.masked);
+    if (mask.fill == kMinusInfinity) {
+      attended_ = attended_ == nullptr
+                      ? attended
+                      : call(builder_, "aten.logical_and.default", {attended_, attended});
+      return;
+    }
+    // The lowest number swallows any score that it is added to, so a row of nothing else is even.
+    add(call(builder_, "aten.where.Scalar", {attended, 0.0, kLowest}));
+  }
+
+  Value* mask() {
+    if (attended_ == nullptr || added_ == nullptr) {
+      return attended_ != nullptr ? attended_ : added_;
+    }
+    return call(builder_, "aten.where.ScalarOther", {attended_, added_, kMinusInfinity});
+  }
+
+ private:
+  void add(Value* mask) {
+    added_ = added_ == nullptr ? mask : call(builder_, "aten.add.Tensor", {added_, mask});
+  }
+
+  Builder& builder_;
+  Value* added_ = nullptr;
+  Value* attended_ = nullptr;
+};
+
 Value* mask_of(Builder& builder, const Match& match) {
-  if (match.masked != nullptr) return call(builder, "aten.logical_not.default", {match.masked});
-  return match.attended != nullptr ? match.attended : match.added_mask;
+  JoinedMask joined(builder);
+  for (const Mask& mask : match.masks) joined.join(mask);
+  return joined.mask();
 }
 
 Value* build(const DecomposeContext& context, const Match& match) {

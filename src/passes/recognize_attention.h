@@ -14,10 +14,11 @@ enum class AttentionSpelling {
 };
 
 /// matmul(softmax(scale * matmul(query, key^T) + mask), value) becomes unfuse.attention, in
-/// float32, float16 and bfloat16. The scale may stand at the query, the key or the scores; the mask
-/// may be added, or filled in with -inf. Scores and weights that something else reads stay as they
-/// are. Takes the canonical dialect. A row whose keys are all masked gives what its softmax gives:
-/// zeros for _safe_softmax, NaN for softmax, unless the options want zeros.
+/// float32, float16 and bfloat16. The scale may stand at the query, the key or the scores; masks,
+/// one or several, may be added, or filled in with -inf or with a number that stands for it. Scores
+/// and weights that something else reads stay as they are. Takes the canonical dialect. A row whose
+/// keys are all masked gives what its softmax gives: of -inf zeros for _safe_softmax and NaN for
+/// softmax, unless the options want zeros; of numbers the mean of all values.
 void recognize_attention(Graph& graph, AttentionSpelling spelling, const CompileOptions& options);
 
 }  // namespace unfuse::passes

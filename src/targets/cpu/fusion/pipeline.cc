@@ -2,6 +2,7 @@
 
 #include "ir/verify.h"
 #include "passes/passes.h"
+#include "passes/recognize_attention.h"
 #include "targets/cpu/fusion/fusion.h"
 
 namespace unfuse::cpu {
@@ -9,14 +10,26 @@ namespace {
 
 struct Pass {
   const char* name;
-  void (*apply)(Graph& graph);
+  void (*apply)(Graph& graph, const CompileOptions& options);
   bool can_be_skipped = true;
 };
 
+template <void (*kApply)(Graph& graph)>
+void plain(Graph& graph, const CompileOptions&) {
+  kApply(graph);
+}
+
+void recognize_attention(Graph& graph, const CompileOptions& options) {
+  passes::recognize_attention(graph, passes::AttentionSpelling::kAnySoftmax, options);
+}
+
+// Attention is looked for in the dtype that the model has: roundings between its parts would stand
+// in the way afterwards.
 constexpr Pass kPasses[] = {
-    {"widen", widen, false},
-    {"fuse_linear_epilogues", fuse_linear_epilogues},
-    {"eliminate_dead_code", passes::eliminate_dead_code, false},
+    {"recognize_attention", recognize_attention},
+    {"widen", plain<widen>, false},
+    {"fuse_linear_epilogues", plain<fuse_linear_epilogues>},
+    {"eliminate_dead_code", plain<passes::eliminate_dead_code>, false},
 };
 
 }  // namespace
@@ -34,10 +47,10 @@ bool is_fusion_skipped(std::string_view pass) {
   return false;
 }
 
-void run_fusion_pipeline(Graph& graph, const CompileOptions&) {
+void run_fusion_pipeline(Graph& graph, const CompileOptions& options) {
   for (const Pass& pass : kPasses) {
     if (pass.can_be_skipped && is_fusion_skipped(pass.name)) continue;
-    pass.apply(graph);
+    pass.apply(graph, options);
 #ifndef NDEBUG
     verify(graph, pass.name);
 #endif
