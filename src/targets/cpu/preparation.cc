@@ -22,6 +22,36 @@ const Value* before_widening(const Value* value) {
   return widens ? node->input(0) : value;
 }
 
+/// What a constant is put together of along its first dimension: just for packing it, the whole
+/// need not be there any longer than one layer's turn.
+std::vector<const Value*> parts_of(const Value* constant) {
+  const Node* node = constant->producer();
+  if (node == nullptr || !node->is("aten.cat.default")) return {constant};
+  const Argument::Tensors& tensors = node->argument("tensors").tensors();
+  const bool are_rows = std::all_of(tensors.begin(), tensors.end(), [&](const Value* part) {
+    return part->rank() == constant->rank() && part->dtype() == constant->dtype();
+  });
+  if (!are_rows || node->argument("dim").integer() != 0) return {constant};
+  return {tensors.begin(), tensors.end()};
+}
+
+/// The tensors below each other in memory of its own; a single one as it is.
+Tensor put_together(const std::vector<Tensor>& parts, int threads) {
+  if (parts.size() == 1) return parts.front();
+  std::vector<std::int64_t> sizes = parts.front().sizes();
+  sizes[0] = 0;
+  for (const Tensor& part : parts) sizes[0] += part.sizes()[0];
+  const Tensor whole = Tensor::empty(parts.front().dtype(), sizes);
+  auto* to = static_cast<std::byte*>(whole.data());
+  for (const Tensor& part : parts) {
+    copy_tensor(part,
+                Tensor::view(to, part.dtype(), part.sizes(), whole.strides(), whole.storage()),
+                threads);
+    to += static_cast<std::size_t>(part.numel()) * dtype_size(part.dtype());
+  }
+  return whole;
+}
+
 /// Nodes that some output depends on.
 std::unordered_set<const Node*> live_nodes(const Graph& graph) {
   std::unordered_set<const Node*> live;
@@ -126,16 +156,19 @@ void PreparationGraph::request_pack(const Node& node, const LoweringRow& row,
       row.pack(node, [&](const Value* value) { return is_prepared(value); });
   if (!request) return;
   replaced.insert(request->constant);
-  const int destination = need(before_widening(request->constant));
+  std::vector<int> destinations;
+  for (const Value* part : parts_of(before_widening(request->constant))) {
+    destinations.push_back(need(part));
+  }
   for (std::size_t i = 0; i < pack_jobs_.size(); ++i) {
-    if (pack_jobs_[i].destination != destination || pack_jobs_[i].request.key != request->key) {
+    if (pack_jobs_[i].destinations != destinations || pack_jobs_[i].request.key != request->key) {
       continue;
     }
     packed_of_node_[&node] = static_cast<int>(i);
     return;
   }
   packed_of_node_[&node] = static_cast<int>(pack_jobs_.size());
-  pack_jobs_.push_back({destination, std::move(*request)});
+  pack_jobs_.push_back({std::move(destinations), std::move(*request)});
 }
 
 void PreparationGraph::make_preparation_plan() {
@@ -217,7 +250,11 @@ std::shared_ptr<const Preparation> PreparationGraph::prepare(
 
   auto preparation = std::make_shared<Preparation>();
   for (const PackJob& job : pack_jobs_) {
-    const Tensor& constant = results[static_cast<std::size_t>(job.destination)];
+    std::vector<Tensor> parts;
+    for (const int index : job.destinations) {
+      parts.push_back(results[static_cast<std::size_t>(index)]);
+    }
+    const Tensor constant = put_together(parts, threads_);
     const OperandSpec spec{constant.dtype(), constant.sizes(), constant.strides()};
     preparation->kept_packed.push_back(job.request.pack(spec, constant.data(), threads_));
     preparation->packed.push_back(packed_operand(*preparation->kept_packed.back()));

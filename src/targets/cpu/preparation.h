@@ -44,8 +44,9 @@ class PreparationGraph {
     const GraphInput* input = nullptr;
     OperandSpec spec;  ///< the layout that the plan expects
   };
+  /// Packs one of needed_, or several put together along the first dimension.
   struct PackJob {
-    int destination = -1;
+    std::vector<int> destinations;
     PackRequest request;
   };
 

@@ -92,9 +92,8 @@ TEST(FuseLinearEpilogues, WhatOthersSeeStays) {
 }
 
 TEST(FuseLinearEpilogues, OtherSumsStay) {
-  for (const char* sum :
-       {"aten.add.Tensor(%linear, %y, alpha=2)", "aten.add.Tensor(%linear, %row)",
-        "aten.add.Scalar(%linear, 1)", "aten.sub.Tensor(%linear, %y)"}) {
+  for (const char* sum : {"aten.add.Tensor(%linear, %y, alpha=2)", "aten.add.Tensor(%linear, %row)",
+                          "aten.add.Scalar(%linear, 1)", "aten.sub.Tensor(%linear, %y)"}) {
     const std::string text = with("%sum = " + std::string(sum) + "\noutput user %sum\n");
     EXPECT_EQ(fused(text).find("unfuse.linear"), std::string::npos) << sum;
   }

@@ -40,20 +40,6 @@ const char* epilogue_of(const Node& node) {
   return node.argument("approximate").string() == "tanh" ? "gelu_tanh" : "gelu";
 }
 
-/// The other operand of a plain sum of two tensors of one size.
-Value* residual_of(const Node& node, const Value* layer) {
-  if (!node.is("aten.add.Tensor") || !node.argument(0).is_value() || !node.argument(1).is_value()) {
-    return nullptr;
-  }
-  const Argument& alpha = node.argument("alpha");
-  if (!alpha.is_constant_scalar() || alpha.number() != 1) return nullptr;
-  Value* other = node.input(0) == layer ? node.input(1) : node.input(0);
-  const bool fits = is_float32(other) && is_float32(node.result()) &&
-                    other->sizes() == node.result()->sizes() &&
-                    layer->sizes() == node.result()->sizes();
-  return fits ? other : nullptr;
-}
-
 class EpilogueFusion {
  public:
   explicit EpilogueFusion(Graph& graph) : graph_(graph), prepared_(prepared_values(graph)) {}
@@ -87,7 +73,7 @@ class EpilogueFusion {
       reader = only_reader(reader->result());
     }
     if (reader == nullptr) return chain;
-    chain.residual = residual_of(*reader, chain.last()->result());
+    chain.residual = added_to(chain.last()->result(), *reader);
     if (chain.residual != nullptr) chain.add = reader;
     return chain;
   }

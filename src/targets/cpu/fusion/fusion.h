@@ -21,6 +21,9 @@ bool is_fusion_skipped(std::string_view pass);
 /// dtype, the values are rounded to it.
 void widen(Graph& graph);
 
+/// Linear layers that read one tensor become one wide layer and slices of its result.
+void pack_projections(Graph& graph);
+
 /// linear, relu or gelu or silu, and an add become one unfuse.linear.
 void fuse_linear_epilogues(Graph& graph);
 

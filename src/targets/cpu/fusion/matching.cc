@@ -20,6 +20,19 @@ bool is_float32(const Value* value) {
   return value->is_tensor() && value->dtype() == DType::kFloat32;
 }
 
+Value* added_to(const Value* operand, const Node& sum) {
+  if (!sum.is("aten.add.Tensor") || !sum.argument(0).is_value() || !sum.argument(1).is_value()) {
+    return nullptr;
+  }
+  const Argument& alpha = sum.argument("alpha");
+  if (!alpha.is_constant_scalar() || alpha.number() != 1) return nullptr;
+  Value* other = sum.input(sum.input(0) == operand ? 1 : 0);
+  const auto& sizes = sum.result()->sizes();
+  const bool fits = is_float32(other) && is_float32(operand) && is_float32(sum.result()) &&
+                    other->sizes() == sizes && operand->sizes() == sizes;
+  return fits ? other : nullptr;
+}
+
 Value* replace_node(Graph& graph, Node* replaced, std::string_view op, Arguments arguments,
                     const Origin& origin) {
   const Op& wanted = ops::get(op);

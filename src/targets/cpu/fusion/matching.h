@@ -17,6 +17,10 @@ bool is_any(const Node& node, std::initializer_list<std::string_view> ops);
 /// A float32 tensor: what the target's fused ops compute in.
 bool is_float32(const Value* value);
 
+/// The other operand of a plain sum of two float32 tensors, all three of the same sizes; null when
+/// the node is no such sum.
+Value* added_to(const Value* operand, const Node& sum);
+
 /// Puts a node with one result in the place of `replaced`, right before it, and takes the result's
 /// name and type over. `replaced` stays, unused.
 Value* replace_node(Graph& graph, Node* replaced, std::string_view op, Arguments arguments,

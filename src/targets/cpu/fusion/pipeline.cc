@@ -28,6 +28,7 @@ void recognize_attention(Graph& graph, const CompileOptions& options) {
 constexpr Pass kPasses[] = {
     {"recognize_attention", recognize_attention},
     {"widen", plain<widen>, false},
+    {"pack_projections", plain<pack_projections>},
     {"fuse_linear_epilogues", plain<fuse_linear_epilogues>},
     {"eliminate_dead_code", plain<passes::eliminate_dead_code>, false},
 };

@@ -1,0 +1,124 @@
+"""Attention written by hand, as models have it: compiled to the attention kernel, and right."""
+
+import math
+
+import models
+import pytest
+import torch
+from compiling import Compiled, assert_close, plan_steps
+from torch import nn
+
+BATCH, LENGTH, WIDTH, HEADS = 2, 9, 32, 4
+DTYPES = [torch.float32, torch.float16, torch.bfloat16]
+
+
+def _input(dtype):
+    return torch.randn(BATCH, LENGTH, WIDTH, generator=torch.Generator().manual_seed(4)).to(dtype)
+
+
+class Spelled(nn.Module):
+    """Three projections, scores, whatever a model does to them, a softmax, the values."""
+
+    def __init__(self, change_scores, scale=True, softmax_dtype=None):
+        super().__init__()
+        torch.manual_seed(3)
+        self.query, self.key, self.value, self.out = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.bias = nn.Parameter(torch.randn(1, HEADS, LENGTH, LENGTH))
+        self.register_buffer(
+            "tril", torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()[None, None]
+        )
+        self.change_scores, self.scale, self.softmax_dtype = change_scores, scale, softmax_dtype
+
+    def _heads(self, x):
+        return x.view(*x.shape[:2], HEADS, -1).transpose(1, 2)
+
+    def forward(self, x, *masks):
+        query, key, value = (self._heads(p(x)) for p in (self.query, self.key, self.value))
+        scores = query @ key.transpose(-1, -2)
+        if self.scale:
+            scores = scores / math.sqrt(query.shape[-1])
+        scores = self.change_scores(self, scores, *masks)
+        weights = torch.softmax(scores, dim=-1, dtype=self.softmax_dtype).to(x.dtype)
+        return self.out((weights @ value).transpose(1, 2).reshape(x.shape))
+
+
+def _padding(dtype, lowest):
+    """0 at tokens, lowest at padding: [batch, 1, 1, length]."""
+    mask = torch.zeros(BATCH, 1, 1, LENGTH, dtype=dtype)
+    mask[1, ..., 5:] = lowest
+    return mask
+
+
+FORMS = {
+    "bert": lambda m, s, mask: s + mask,
+    "t5": lambda m, s, mask: s + (m.bias + mask),
+    "two biases": lambda m, s, mask: (s + m.bias) + mask,
+    "gpt2": lambda m, s, mask: torch.where(m.tril, s, torch.finfo(s.dtype).min) + mask,
+    "masked_fill": lambda m, s, mask: s.masked_fill(mask < 0, -torch.inf),
+}
+
+
+def _compare(model, *inputs, use_aot):
+    compiled = Compiled(model, use_aot=use_aot)
+    result = compiled(*inputs)
+    compiled.assert_whole()
+    assert_close(result, model(*inputs))
+    return plan_steps(model, *inputs, use_aot=use_aot)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_forms(form, dtype):
+    in_float32 = torch.float32 if form in ("t5", "gpt2") else None
+    model = Spelled(FORMS[form], scale=form != "t5", softmax_dtype=in_float32)
+    model = model.to(dtype).eval().requires_grad_(False)
+    mask = _padding(dtype, torch.finfo(dtype).min)
+    steps = _compare(model, _input(dtype), mask, use_aot=len(form) % 2 == 0)
+    assert steps.count("unfuse.attention") == 1
+    assert "aten.matmul.default" not in steps
+    assert steps.count("aten.linear.default") + steps.count("unfuse.linear") == 2
+
+
+@pytest.mark.parametrize("form", ["bert", "masked_fill"])
+def test_rows_whose_keys_are_all_masked(form, use_aot):
+    # NaN where -inf is filled in; the lowest number everywhere lets every key count alike.
+    model = Spelled(FORMS[form]).eval().requires_grad_(False)
+    mask = _padding(torch.float32, torch.finfo(torch.float32).min)
+    mask[0] = torch.finfo(torch.float32).min
+    x = _input(torch.float32)
+    assert torch.isnan(model(x, mask)[0]).all() == (form == "masked_fill")
+    assert _compare(model, x, mask, use_aot=use_aot).count("unfuse.attention") == 1
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_multi_head_attention_whose_weights_nobody_reads(masked, use_aot):
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(3)
+            self.attention = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
+            self.query = nn.Linear(WIDTH, WIDTH)
+
+        def forward(self, x):
+            mask = torch.ones(LENGTH, LENGTH).tril().log() if masked else None
+            return self.attention(self.query(x), x, x, need_weights=True, attn_mask=mask)[0]
+
+    model = Block().eval().requires_grad_(False)
+    steps = _compare(model, _input(torch.float32), use_aot=use_aot)
+    assert steps.count("unfuse.attention") == 1
+
+
+def test_bert_layer(use_aot):
+    model = models.bert_like(layers=1).layers[0]
+    x = torch.randn(2, 12, 128)
+    mask = _padding(torch.float32, torch.finfo(torch.float32).min)[..., :1].expand(2, 1, 1, 12)
+    assert _compare(model, x, mask.contiguous(), use_aot=use_aot) == [
+        "aten.linear.default",  # query, key and value
+        "unfuse.attention",
+        "aten.reshape.default (copy)",
+        "unfuse.linear",  # of the heads, and the residual
+        "aten.layer_norm.default",
+        "unfuse.linear",  # gelu
+        "unfuse.linear",  # and the residual
+        "aten.layer_norm.default",
+    ]
