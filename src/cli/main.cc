@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
+#include "ir/printable.h"
 #include "tensor_io/files.h"
 #include "unfuse/version.h"
 
@@ -168,7 +169,7 @@ int exit_code(ErrorKind kind) {
 
 /// Where standard error cannot be written either, the exit code is left to tell.
 int complain(const std::string& message, int code) {
-  std::fputs(("unfuse: " + message + "\n").c_str(), stderr);
+  std::fputs(("unfuse: " + printable(message) + "\n").c_str(), stderr);
   return code;
 }
 

@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <string>
 
+#include "ir/printable.h"
 #include "tensor_io/files.h"
 
 namespace unfuse::cli {
@@ -34,8 +36,9 @@ void prepare_streams() {
 }
 
 void write_out(std::string_view text) {
-  if (text.empty()) return;
-  check(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+  const std::string safe = printable(text, true);
+  if (safe.empty()) return;
+  check(std::fwrite(safe.data(), 1, safe.size(), stdout) == safe.size());
 }
 
 void flush_out() { check(std::fflush(stdout) == 0); }

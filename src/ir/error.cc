@@ -1,7 +1,15 @@
 #include "unfuse/error.h"
 
+#include "ir/printable.h"
+
 namespace unfuse {
 namespace {
+
+// Files may hold names of any length, and of any characters.
+std::string safe(const std::string& part) {
+  constexpr std::size_t kLongest = 8000;
+  return printable(shortened(part, kLongest));
+}
 
 std::string one_line(const std::string& message, const std::string& where,
                      const std::string& hint) {
@@ -14,10 +22,10 @@ std::string one_line(const std::string& message, const std::string& where,
 
 Error::Error(ErrorKind kind, const std::string& message, const std::string& where,
              const std::string& hint)
-    : std::runtime_error(one_line(message, where, hint)),
+    : std::runtime_error(one_line(safe(message), safe(where), safe(hint))),
       kind_(kind),
-      message_(message),
-      where_(where),
-      hint_(hint) {}
+      message_(safe(message)),
+      where_(safe(where)),
+      hint_(safe(hint)) {}
 
 }  // namespace unfuse

@@ -3,6 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "ir/printable.h"
 #include "pt2/failure.h"
 
 namespace unfuse::pt2 {
@@ -68,7 +69,7 @@ JsonDocument::JsonDocument(const std::string& text, std::string file, std::strin
   try {
     tree_->root = Value::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    pt2::fail(file_, "'" + member_ + "' is not JSON: " + error.what());
+    pt2::fail(file_, "'" + member_ + "' is not JSON: " + shortened(error.what(), 300));
   }
 }
 

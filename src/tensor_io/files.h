@@ -51,6 +51,9 @@ class ReplacedFile {
   std::string path_;
 };
 
+/// Dimensions that a tensor of a file may have, as in NumPy.
+inline constexpr std::size_t kMaximumRank = 64;
+
 /// Bytes of a packed tensor; empty when its sizes or strides would overflow.
 std::optional<std::uint64_t> byte_count(DType dtype, const std::vector<std::int64_t>& sizes);
 

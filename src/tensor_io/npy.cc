@@ -7,14 +7,13 @@
 #include <optional>
 #include <string_view>
 
-#include "unfuse/error.h"
+#include "tensor_io/files.h"
 
 namespace unfuse::tensor_io {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kMaximumRank = 64;
 
 struct DTypeCode {
   const char* code;  // of NumPy's array interface, without the byte order
@@ -164,7 +163,8 @@ NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& 
     const std::string key = literal.string();
     literal.expect(':');
     if (key == "descr") {
-      if (literal.next_is('[')) damaged(where, "an array of records cannot be read");
+      if (literal.next_is('[') || literal.next_is('('))
+        damaged(where, "an array of records cannot be read");
       description = literal.string();
     } else if (key == "fortran_order") {
       header.fortran_order = literal.boolean();

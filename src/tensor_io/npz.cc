@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "tensor_io/files.h"
 #include "tensor_io/npy.h"
@@ -50,6 +51,10 @@ Member describe_member(unzFile archive, const std::string& path) {
   }
   name.resize(info.size_filename);
   if ((info.flag & 1U) != 0) damaged(path, "member '" + name + "' is encrypted");
+  if (info.compression_method != 0 && info.compression_method != Z_DEFLATED) {
+    damaged(path, "member '" + name + "' is compressed in a way that NumPy does not use (method " +
+                      std::to_string(info.compression_method) + ")");
+  }
   return {name, info.compressed_size, info.uncompressed_size};
 }
 
@@ -146,10 +151,20 @@ class ZipWriter {
   std::string target_;
 };
 
+/// What np.savez(path) writes: the record that ends an archive, and nothing before it. minizip does
+/// not take it for an archive.
+bool is_empty_archive(std::span<const std::byte> bytes) {
+  constexpr std::size_t kRecord = 22;
+  constexpr std::size_t kEntries = 10;
+  return bytes.size() >= kRecord && std::memcmp(bytes.data(), "PK\5\6", 4) == 0 &&
+         bytes[kEntries] == std::byte{0} && bytes[kEntries + 1] == std::byte{0};
+}
+
 }  // namespace
 
 NamedTensors read_npz(const std::string& path) {
-  const std::uint64_t file_bytes = map_file(path).size;  // and a clear error when it is not there
+  const MappedFile file = map_file(path);  // and a clear error when it is not there
+  if (is_empty_archive(file.bytes())) return {};
   const std::unique_ptr<void, CloseUnzip> archive(unzOpen64(path.c_str()));
   if (archive == nullptr) damaged(path, "not a zip archive, as .npz files are");
   unz_global_info64 info{};
@@ -159,7 +174,7 @@ NamedTensors read_npz(const std::string& path) {
   for (std::uint64_t i = 0; i < info.number_entry; ++i) {
     const int found = i == 0 ? unzGoToFirstFile(archive.get()) : unzGoToNextFile(archive.get());
     if (found != UNZ_OK) damaged(path, "damaged zip archive");
-    NamedTensor read = read_current(archive.get(), file_bytes, path);
+    NamedTensor read = read_current(archive.get(), file.size, path);
     if (find(tensors, read.name) != nullptr) {
       damaged(path, "two arrays are named '" + read.name + "'");
     }

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
+#include "ir/printable.h"
 #include "tensor_io/files.h"
 #include "unfuse/error.h"
 
@@ -89,6 +91,9 @@ std::vector<std::int64_t> read_counts(const Json& json, const std::string& path,
   if (!json.is_array() || !std::all_of(json.begin(), json.end(), is_count)) {
     damaged(path, what + " is not a list of sizes");
   }
+  if (json.size() > kMaximumRank) {
+    damaged(path, what + " has more than " + std::to_string(kMaximumRank) + " dimensions");
+  }
   return json.get<std::vector<std::int64_t>>();
 }
 
@@ -111,7 +116,8 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& p
   entry.name = name;
   const Json& dtype = member(json, "dtype", path, name);
   const auto known = dtype.is_string() ? dtype_of(dtype.get<std::string>()) : std::nullopt;
-  if (!known) damaged(path, "tensor '" + name + "' has the unknown dtype " + dtype.dump());
+  if (!known)
+    damaged(path, "tensor '" + name + "' has the unknown dtype " + shortened(dtype.dump(), 100));
   entry.dtype = *known;
   entry.sizes = read_counts(member(json, "shape", path, name), path, "the shape of '" + name + "'");
   const auto offsets =
@@ -131,29 +137,41 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& p
 
 Json parse_header(std::span<const std::byte> bytes, const std::string& path) {
   const auto* begin = reinterpret_cast<const char*>(bytes.data());
-  std::set<std::string> names;
+  // By depth; JSON that says two things about one tensor says nothing.
+  std::map<int, std::set<std::string>> names;
   std::string twice;
   const auto note_names = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (event != Json::parse_event_t::key || depth != 1) return true;
+    if (event == Json::parse_event_t::object_start) names[depth + 1].clear();
+    if (event != Json::parse_event_t::key) return true;
     const auto& name = parsed.get_ref<const std::string&>();
-    if (!names.insert(name).second) twice = name;
+    if (!names[depth].insert(name).second) twice = name;
     return true;
   };
   try {
     Json header = Json::parse(begin, begin + bytes.size(), note_names);
-    if (!twice.empty()) damaged(path, "two tensors are named '" + twice + "'");
+    if (!twice.empty()) damaged(path, "it holds '" + twice + "' twice");
     if (!header.is_object()) damaged(path, "the header is not a JSON object");
     return header;
   } catch (const Json::exception& error) {
-    damaged(path, std::string("the header is not JSON (") + error.what() + ")");
+    damaged(path, "the header is not JSON (" + shortened(error.what(), 300) + ")");
   }
+}
+
+void check_metadata(const Json& json, const std::string& path) {
+  const auto is_string = [](const Json& value) { return value.is_string(); };
+  if (json.is_object() && std::all_of(json.begin(), json.end(), is_string)) return;
+  damaged(path, "__metadata__ is not an object of strings");
 }
 
 std::vector<Entry> read_entries(const Json& header, std::uint64_t data_bytes,
                                 const std::string& path) {
   std::vector<Entry> entries;
   for (const auto& [name, json] : header.items()) {
-    if (name != "__metadata__") entries.push_back(read_entry(name, json, path));
+    if (name == "__metadata__") {
+      check_metadata(json, path);
+    } else {
+      entries.push_back(read_entry(name, json, path));
+    }
   }
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& left, const Entry& right) {
     return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "support/archives/archive_editor.h"
 #include "test_models.h"
 
 namespace unfuse::cli {
@@ -413,6 +414,18 @@ TEST_F(Command, InspectPrintsTheGraph) {
   const std::string opened = unfuse(inspect + " --graph=opened").out;
   EXPECT_EQ(opened.find(fused), std::string::npos) << opened;
   EXPECT_NE(opened.find("unfuse.attention"), std::string::npos) << opened;
+}
+
+TEST_F(Command, WhatAFileSaysIsNoCommandToTheTerminal) {
+  pt2::ArchiveEditor editor("encoder_layer.pt2");
+  editor.edit_model([](Json& model) { model["torch_version"] = "2.13\x1b]0;owned\a"; });
+  std::ofstream(path("model.pt2"), std::ios::binary) << editor.bytes();
+  const Finished finished = unfuse("inspect " + path("model.pt2"));
+  EXPECT_EQ(finished.code, kDone) << finished.err;
+  EXPECT_EQ(finished.out.find('\x1b'), std::string::npos);
+  EXPECT_NE(finished.out.find("\\x1b]0;owned\\x07"), std::string::npos) << finished.out;
+  const Finished refused = unfuse("fly\x1b[31m");
+  EXPECT_EQ(refused.err.find('\x1b'), std::string::npos);
 }
 
 TEST_F(Command, InspectReadsEveryModel) {

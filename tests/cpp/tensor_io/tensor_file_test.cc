@@ -3,68 +3,14 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <random>
 
+#include "tensor_file_testing.h"
 #include "tensor_io/files.h"
-#include "unfuse/error.h"
 
 namespace unfuse::tensor_io {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string data(const std::string& name) { return std::string(UNFUSE_TEST_DATA) + "/" + name; }
-
-class TensorFile : public testing::Test {
- protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("tensor_file_") + test->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  std::string put(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path(name), std::ios::binary) << bytes;
-    return path(name);
-  }
-  std::string put_safetensors(const std::string& header, const std::string& elements) const {
-    const std::uint64_t length = header.size();
-    std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
-    return put("damaged.safetensors", bytes + header + elements);
-  }
-
-  fs::path folder_;
-};
-
-std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string elements(const Tensor& tensor) {
-  std::string bytes;
-  const std::size_t size = dtype_size(tensor.dtype());
-  const std::function<void(std::size_t, const char*)> walk = [&](std::size_t dimension,
-                                                                 const char* from) {
-    if (dimension == tensor.sizes().size()) {
-      bytes.append(from, size);
-      return;
-    }
-    for (std::int64_t i = 0; i < tensor.sizes()[dimension]; ++i) {
-      walk(dimension + 1, from + i * tensor.strides()[dimension] * static_cast<std::int64_t>(size));
-    }
-  };
-  walk(0, tensor.data_as<char>());
-  return bytes;
-}
 
 void expect_same(const NamedTensors& left, const NamedTensors& right) {
   ASSERT_EQ(left.size(), right.size());
@@ -76,18 +22,6 @@ void expect_same(const NamedTensors& left, const NamedTensors& right) {
     EXPECT_EQ(named.tensor.sizes(), other->sizes());
     EXPECT_EQ(elements(named.tensor), elements(*other));
   }
-}
-
-/// The message that reading this file fails with.
-std::string refusal(const std::string& path) {
-  try {
-    read(path);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kInvalidFile) << error.what();
-    EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
-    return error.what();
-  }
-  return "it was read";
 }
 
 Tensor iota(DType dtype, std::vector<std::int64_t> sizes) {
@@ -244,82 +178,6 @@ TEST_F(TensorFile, WhatIsNoRegularFileIsWrittenInPlace) {
     EXPECT_THROW(write(path(name), {{"x", iota(DType::kUInt8, {3})}}), WriteError);
     EXPECT_TRUE(fs::is_symlink(path(name)));
   }
-}
-
-TEST_F(TensorFile, DamagedSafetensorsHeaders) {
-  const auto entry = [](const std::string& rest) { return R"({"x":{"dtype":"U8",)" + rest + "}}"; };
-  const struct {
-    std::string header, elements, expected;
-  } cases[] = {
-      {"", "", "not JSON"},
-      {"[]", "", "not a JSON object"},
-      {"{", "", "not JSON"},
-      {"\xff", "", "not JSON"},
-      {R"({"x":3})", "", "not described by an object"},
-      {entry(R"("shape":[2])"), "ab", "has no data_offsets"},
-      {entry(R"("shape":[-1],"data_offsets":[0,2])"), "ab", "not a list of sizes"},
-      {entry(R"("shape":[1.5],"data_offsets":[0,2])"), "ab", "not a list of sizes"},
-      {entry(R"("shape":[2],"data_offsets":[2,0])"), "ab", "not a begin and an end"},
-      {entry(R"("shape":[2],"data_offsets":[0,2,3])"), "ab", "not a begin and an end"},
-      {entry(R"("shape":[3],"data_offsets":[0,2])"), "ab", "needs 3 bytes and has 2"},
-      {entry(R"("shape":[9223372036854775807,9],"data_offsets":[0,2])"), "ab",
-       "larger than memory"},
-      {entry(R"("shape":[9223372036854775807,9,0],"data_offsets":[0,0])"), "",
-       "larger than memory"},
-      {entry(R"("shape":[2],"data_offsets":[1,3])"), "abc", "not where the one before it ends"},
-      {entry(R"("shape":[2],"data_offsets":[0,2])"), "a", "cut off within tensor 'x'"},
-      {entry(R"("shape":[2],"data_offsets":[0,2])"), "abc", "bytes after the last tensor"},
-      {R"({"x":{"dtype":"Q4","shape":[],"data_offsets":[0,0]}})", "", "unknown dtype \"Q4\""},
-      {R"({"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
-       R"("y":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})",
-       "ab", "not where the one before it ends"},
-      {R"({"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
-       R"("x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
-       "a", "two tensors are named 'x'"},
-  };
-  for (const auto& damaged : cases) {
-    const std::string message = refusal(put_safetensors(damaged.header, damaged.elements));
-    EXPECT_NE(message.find(damaged.expected), std::string::npos)
-        << damaged.header << "\n gives: " << message << "\n not: " << damaged.expected;
-  }
-  EXPECT_NE(refusal(put("short.safetensors", "abc")).find("shorter"), std::string::npos);
-  EXPECT_NE(refusal(put("none.safetensors", "")).find("shorter"), std::string::npos);
-  EXPECT_NE(refusal(put("long.safetensors", "\xff\xff\xff\xff\xff\xff\xff\xff{}")).find("long"),
-            std::string::npos);
-}
-
-TEST_F(TensorFile, DamagedNpz) {
-  EXPECT_NE(refusal(put("text.npz", "hello")).find("not a zip archive"), std::string::npos);
-  std::string bytes = slurp(data("arrays.npz"));
-  const std::size_t shape = bytes.find("(3, 4)");
-  ASSERT_NE(shape, std::string::npos);
-  bytes[shape + 1] = '2';
-  EXPECT_NE(refusal(put("sum.npz", bytes)).find("checksum"), std::string::npos);
-}
-
-// No damage may crash, hang, or be taken for good memory; what is still well-formed may be read.
-void damage_and_read(const std::string& original, const std::string& path, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  const std::string bytes = slurp(original);
-  for (int round = 0; round < 1500; ++round) {
-    std::string damaged = bytes;
-    if (random() % 4 == 0) damaged.resize(random() % damaged.size());
-    const auto flips = 1 + random() % 4;
-    for (unsigned i = 0; i < flips && !damaged.empty(); ++i) {
-      damaged[random() % damaged.size()] = static_cast<char>(random());
-    }
-    std::ofstream(path, std::ios::binary) << damaged;
-    try {
-      for (const NamedTensor& named : read(path)) elements(named.tensor);
-    } catch (const Error&) {
-    }
-  }
-}
-
-TEST_F(TensorFile, RandomDamageNeverCrashes) {
-  damage_and_read(data("arrays.safetensors"), path("x.safetensors"), 1);
-  damage_and_read(data("arrays.npz"), path("x.npz"), 2);
-  damage_and_read(data("arrays_compressed.npz"), path("y.npz"), 3);
 }
 
 }  // namespace

@@ -40,6 +40,8 @@ class ArchiveEditor {
     int same_data_as = -1;
   };
 
+  /// Without members and without a root.
+  ArchiveEditor() = default;
   /// Of a file under tests/data.
   explicit ArchiveEditor(const std::string& name);
 

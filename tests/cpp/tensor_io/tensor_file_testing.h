@@ -1,0 +1,69 @@
+// Files of tensors in a folder of their own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "tensor_io/tensor_file.h"
+#include "unfuse/error.h"
+
+namespace unfuse::tensor_io {
+
+namespace fs = std::filesystem;
+
+inline std::string data(const std::string& name) {
+  return std::string(UNFUSE_TEST_DATA) + "/" + name;
+}
+
+class TensorFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / (std::string("tensor_file_") + test->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string put(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+    return path(name);
+  }
+  std::string put_safetensors(const std::string& header, const std::string& elements) const {
+    const std::uint64_t length = header.size();
+    std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
+    return put("damaged.safetensors", bytes + header + elements);
+  }
+
+  fs::path folder_;
+};
+
+inline std::string slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline std::string elements(const Tensor& tensor) {
+  std::string bytes;
+  const std::size_t size = dtype_size(tensor.dtype());
+  const std::function<void(std::size_t, const char*)> walk = [&](std::size_t dimension,
+                                                                 const char* from) {
+    if (dimension == tensor.sizes().size()) {
+      bytes.append(from, size);
+      return;
+    }
+    for (std::int64_t i = 0; i < tensor.sizes()[dimension]; ++i) {
+      walk(dimension + 1, from + i * tensor.strides()[dimension] * static_cast<std::int64_t>(size));
+    }
+  };
+  walk(0, tensor.data_as<char>());
+  return bytes;
+}
+
+}  // namespace unfuse::tensor_io
