@@ -2,7 +2,9 @@
 // dimensions of size 1 that stand between reshapes go.
 #include "passes/views.h"
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "passes/simplify/rewrites.h"
 
@@ -21,6 +23,60 @@ Replacement reshape_of_view(RewriteContext& at, const Node& node) {
   Value* inner = under(self, "aten.reshape.default");
   if (inner == nullptr) return kKeep;
   return replace_by(reshape(at.builder, inner, sizes));
+}
+
+// Cuts `sizes` into runs whose products are `wholes`, one after another; nothing when they do not
+// go up, as far as can be shown.
+std::optional<std::vector<std::vector<Dim>>> split_into(const std::vector<Dim>& wholes,
+                                                        const std::vector<Dim>& sizes) {
+  std::vector<std::vector<Dim>> runs;
+  std::size_t next = 0;
+  for (const Dim& whole : wholes) {
+    std::vector<Dim> run;
+    while (next < sizes.size() && product(run) != whole) run.push_back(sizes[next++]);
+    if (product(run) != whole) return std::nullopt;
+    runs.push_back(std::move(run));
+  }
+  while (next < sizes.size() && sizes[next] == Dim(1) && !runs.empty()) {
+    runs.back().push_back(sizes[next++]);
+  }
+  if (next != sizes.size()) return std::nullopt;
+  return runs;
+}
+
+// Whether a dimension becomes several, and not only itself and ones.
+bool is_split(const std::vector<Dim>& run) {
+  return std::count_if(run.begin(), run.end(), [](const Dim& size) { return size != Dim(1); }) > 1;
+}
+
+// reshape(permute(reshape(x))) whose last reshape only splits dimensions: they are split right
+// away. Heads that were merged with the batch to be moved, and parted from it again, so come as
+// dimensions of their own out of memory that could not be seen merged without a copy.
+Replacement split_after_permute(RewriteContext& at, const Node& node) {
+  const Value* moved = node.input(0);
+  if (!moved->produced_by("aten.permute.default")) return kKeep;
+  const Value* before = moved->producer()->input(0);
+  Value* inner = under(before, "aten.reshape.default");
+  if (inner == nullptr) return kKeep;
+  const auto runs = split_into(moved->sizes(), node.result()->sizes());
+  if (!runs || std::none_of(runs->begin(), runs->end(), is_split)) return kKeep;
+  // Dimension order[i] of `before` became dimension i, and is now runs[i].
+  const std::vector<std::int64_t> order = moved->producer()->argument(1).integers();
+  std::vector<std::size_t> run_of(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) run_of[static_cast<std::size_t>(order[i])] = i;
+  std::vector<Dim> split;
+  std::vector<std::int64_t> first(order.size());
+  for (const std::size_t run : run_of) {
+    first[run] = static_cast<std::int64_t>(split.size());
+    split.insert(split.end(), (*runs)[run].begin(), (*runs)[run].end());
+  }
+  std::vector<std::int64_t> new_order;
+  for (std::size_t run = 0; run < runs->size(); ++run) {
+    for (std::size_t i = 0; i < (*runs)[run].size(); ++i) {
+      new_order.push_back(first[run] + static_cast<std::int64_t>(i));
+    }
+  }
+  return replace_by(permute(at.builder, reshape(at.builder, inner, split), new_order));
 }
 
 bool only_reshapes_read(const Value* value) {
@@ -145,12 +201,19 @@ Replacement view_of_full(RewriteContext& at, const Node& node) {
 }
 
 constexpr RewriteRow kRows[] = {
-    {"aten.reshape.default", view_of_full},       {"aten.permute.default", view_of_full},
-    {"aten.slice.Tensor", view_of_full},          {"aten.select.int", view_of_full},
-    {"aten.expand.default", view_of_full},        {"aten.reshape.default", reshape_of_view},
-    {"aten.permute.default", permute_of_permute}, {"aten.permute.default", permute_with_ones},
-    {"aten.expand.default", expand_of_expand},    {"aten.slice.Tensor", slice_of_slice},
-    {"aten.select.int", select_of_slice},         {"aten.cat.default", cat_of_cat},
+    {"aten.reshape.default", view_of_full},
+    {"aten.permute.default", view_of_full},
+    {"aten.slice.Tensor", view_of_full},
+    {"aten.select.int", view_of_full},
+    {"aten.expand.default", view_of_full},
+    {"aten.reshape.default", reshape_of_view},
+    {"aten.reshape.default", split_after_permute},
+    {"aten.permute.default", permute_of_permute},
+    {"aten.permute.default", permute_with_ones},
+    {"aten.expand.default", expand_of_expand},
+    {"aten.slice.Tensor", slice_of_slice},
+    {"aten.select.int", select_of_slice},
+    {"aten.cat.default", cat_of_cat},
 };
 
 }  // namespace

@@ -72,6 +72,28 @@ TEST(Simplify, SliceOfAllCountedFromTheEnd) {
             "output user %b\n");
 }
 
+TEST(Simplify, HeadsMergedWithTheBatchToBeMoved) {
+  // As nn.MultiheadAttention takes its heads apart: [length, batch * heads, 4], then attention over
+  // [batch, heads, length, 4].
+  EXPECT_EQ(simple(R"(
+    symbol s0 in [2, 64]
+    input user %x: f32[5, s0, 8] strides [8*s0, 16, 1]
+    %a = aten.reshape.default(%x, [5, 2*s0, 4])
+    %b = aten.permute.default(%a, [1, 0, 2])
+    %c = aten.reshape.default(%b, [s0, 2, 5, 4])
+    %d = aten.reshape.default(%b, [2*s0, 20])
+    output user %c
+    output user %d
+  )"),
+            "%a = aten.reshape.default(%x, [5, 2*s0, 4])\n"
+            "%b = aten.permute.default(%a, [1, 0, 2])\n"
+            "%reshape = aten.reshape.default(%x, [5, s0, 2, 4])\n"
+            "%c = aten.permute.default(%reshape, [1, 2, 0, 3])\n"
+            "%d = aten.reshape.default(%b, [2*s0, 20])\n"
+            "output user %c\n"
+            "output user %d\n");
+}
+
 TEST(Simplify, DimensionsOfOneBetweenReshapes) {
   // As nn.MultiheadAttention takes its packed projection apart.
   EXPECT_EQ(simple(R"(

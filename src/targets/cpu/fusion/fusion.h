@@ -21,6 +21,9 @@ bool is_fusion_skipped(std::string_view pass);
 /// dtype, the values are rounded to it.
 void widen(Graph& graph);
 
+/// Permutations of a linear layer's rows move behind it, where they are views.
+void order_linear_rows(Graph& graph);
+
 /// Linear layers that read one tensor become one wide layer and slices of its result.
 void pack_projections(Graph& graph);
 

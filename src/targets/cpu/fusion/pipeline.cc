@@ -28,6 +28,7 @@ void recognize_attention(Graph& graph, const CompileOptions& options) {
 constexpr Pass kPasses[] = {
     {"recognize_attention", recognize_attention},
     {"widen", plain<widen>, false},
+    {"order_linear_rows", plain<order_linear_rows>},
     {"pack_projections", plain<pack_projections>},
     {"fuse_linear_epilogues", plain<fuse_linear_epilogues>},
     {"eliminate_dead_code", plain<passes::eliminate_dead_code>, false},
