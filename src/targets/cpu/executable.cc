@@ -62,7 +62,7 @@ std::unique_ptr<const Plan> Executable::Implementation::build(std::span<const In
                                                               SymbolValues symbols,
                                                               int run_threads) const {
   PlanRequest request;
-  request.nodes = preparation.run_nodes();
+  request.groups = preparation.run_groups();
   request.sources = preparation.sources();
   request.packed = preparation.packed();
   request.symbols = std::move(symbols);
@@ -138,8 +138,10 @@ std::int64_t Executable::arena_bytes(const Plan& plan) { return plan.arena_bytes
 std::vector<std::string> Executable::step_names(const Plan& plan) {
   std::vector<std::string> names;
   for (const Step& step : plan.steps) {
-    names.push_back((step.node == nullptr ? "output" : step.node->op().name) +
-                    (step.is_copy ? " (copy)" : ""));
+    std::string name = step.node == nullptr ? "output" : step.node->op().name;
+    if (!step.group.empty()) name.clear();
+    for (const Node* node : step.group) name += (name.empty() ? "" : " + ") + node->op().name;
+    names.push_back(name + (step.is_copy ? " (copy)" : ""));
   }
   return names;
 }

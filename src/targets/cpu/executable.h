@@ -54,8 +54,9 @@ class Executable {
   /// What the plan's outputs are, one a graph output that is a tensor, mutations included.
   static const std::vector<ConcreteType>& output_types(const Plan& plan);
   static std::int64_t arena_bytes(const Plan& plan);
-  /// What each of the plan's steps is for, in order: the op's name, with " (copy)" behind it where
-  /// the step moves elements only. To look at plans, and for tests.
+  /// What each of the plan's steps is for, in order: the op's name, or several with " + " between
+  /// them; with " (copy)" behind it where the step moves elements only. To look at plans, and for
+  /// tests.
   static std::vector<std::string> step_names(const Plan& plan);
 
   /// Pointers to the elements of every kUser input, null for a symbolic int, and of outputs that

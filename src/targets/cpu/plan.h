@@ -29,7 +29,9 @@ struct Step {
   std::vector<Location> operands;   ///< as the kernel's select function documents them
   std::int64_t scratch_offset = 0;  ///< in the arena; unused when the kernel takes no scratch
   const Node* node = nullptr;       ///< what the step is for; lives as long as the executable
-  bool is_copy = false;             ///< elements are moved, converted at most
+  /// All nodes that the step computes, `node` the last, in program order; empty when it is alone.
+  std::vector<const Node*> group;
+  bool is_copy = false;  ///< elements are moved, converted at most
 };
 
 /// Part of the arena that holds something from step `first` to step `last`.

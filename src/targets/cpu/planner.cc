@@ -6,6 +6,7 @@
 #include "ir/type_check.h"
 #include "targets/cpu/arena.h"
 #include "targets/cpu/lowering/context.h"
+#include "targets/cpu/lowering/pointwise_group.h"
 #include "targets/cpu/lowering/table.h"
 #include "unfuse/error.h"
 
@@ -43,14 +44,25 @@ void lower_node(const Node* node, LoweringContext& context) {
   context.end_node();
 }
 
+void lower_group(const NodeGroup& group, LoweringContext& context) {
+  if (group.nodes.size() == 1) return lower_node(group.nodes.front(), context);
+  context.begin_node(group.nodes.back(), &group.nodes);
+  lower_pointwise_group(group, context);
+  context.end_node();
+}
+
 /// Errors tell the node. A dimension or an index that a tensor does not have is the file's fault:
 /// no exporter writes it.
-void lower_nodes(const PlanRequest& request, LoweringContext& context) {
+void lower_groups(const PlanRequest& request, LoweringContext& context) {
   SizeChecker checker(request.symbols);
-  for (const Node* node : request.nodes) {
+  for (const NodeGroup& group : request.groups) {
+    const Node* node = nullptr;
     try {
-      checker.check(*node);
-      lower_node(node, context);
+      for (const Node* member : group.nodes) {
+        node = member;
+        checker.check(*member);
+      }
+      lower_group(group, context);
     } catch (const Error& error) {
       if (!error.where().empty()) throw;
       throw Error(error.kind(), error.message(), node->where(), error.hint());
@@ -116,7 +128,7 @@ std::unique_ptr<Plan> make_plan(const PlanRequest& request,
   LoweringContext context(request.symbols, request.threads);
   bind_sources(request, context);
   const std::vector<View> destinations = add_destinations(request, context);
-  lower_nodes(request, context);
+  lower_groups(request, context);
   finish_destinations(request, destinations, context, windows);
 
   auto plan = std::make_unique<Plan>();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "targets/cpu/fusion/pointwise_groups.h"
 #include "targets/cpu/kernels/kernel.h"
 #include "targets/cpu/plan.h"
 
@@ -27,7 +28,7 @@ struct PlanDestination {
 };
 
 struct PlanRequest {
-  std::vector<const Node*> nodes;  ///< in program order
+  std::vector<NodeGroup> groups;  ///< in the order to run them in
   std::vector<PlanSource> sources;
   std::vector<PlanDestination> destinations;
   /// Index of the packed constant that a node's kernel takes.

@@ -123,6 +123,7 @@ void PreparationGraph::find_run_nodes() {
                                   [&](const Value* value) { return !is_prepared(value); });
     if (runs && live.contains(node)) run_nodes_.push_back(node);
   }
+  run_groups_ = group_pointwise(run_nodes_, {});
 }
 
 void PreparationGraph::find_needed() {
@@ -178,17 +179,20 @@ void PreparationGraph::make_preparation_plan() {
     request.sources.push_back(
         {constants_[i].input->value, Place::kInput, static_cast<int>(i), constants_[i].spec});
   }
-  std::unordered_set<const Value*> wanted(needed_.begin(), needed_.end());
+  const std::unordered_set<const Value*> kept(needed_.begin(), needed_.end());
+  std::unordered_set<const Value*> wanted = kept;
+  std::vector<const Node*> nodes;
   for (const Node* node = graph_->last_node(); node != nullptr; node = node->previous()) {
     const auto& results = node->results();
     const bool used = std::any_of(results.begin(), results.end(), [&](const Value* value) {
       return is_prepared(value) && wanted.contains(value);
     });
     if (!used) continue;
-    request.nodes.push_back(node);
+    nodes.push_back(node);
     for (const Value* operand : node->operands()) wanted.insert(operand);
   }
-  std::reverse(request.nodes.begin(), request.nodes.end());
+  std::reverse(nodes.begin(), nodes.end());
+  request.groups = group_pointwise(nodes, kept);
   for (const Value* value : needed_) {
     const std::vector<std::int64_t> sizes = *unfuse::constants(value->sizes());
     request.destinations.push_back({value, OperandSpec::contiguous(value->dtype(), sizes)});

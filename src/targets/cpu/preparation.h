@@ -30,8 +30,8 @@ class PreparationGraph {
   /// `graph` outlives this and stays as it is.
   PreparationGraph(const Graph& graph, int threads);
 
-  /// The nodes that run each time, in program order.
-  const std::vector<const Node*>& run_nodes() const { return run_nodes_; }
+  /// The nodes that run each time, in the order to run them in.
+  const std::vector<NodeGroup>& run_groups() const { return run_groups_; }
   /// The prepared tensors that those nodes and the graph's outputs use.
   const std::vector<PlanSource>& sources() const { return sources_; }
   const std::unordered_map<const Node*, int>& packed() const { return packed_of_node_; }
@@ -63,7 +63,8 @@ class PreparationGraph {
   int threads_;
   std::unordered_set<const Value*> prepared_;
   std::vector<Constant> constants_;
-  std::vector<const Node*> run_nodes_;
+  std::vector<const Node*> run_nodes_;  ///< in program order
+  std::vector<NodeGroup> run_groups_;
   std::vector<PlanSource> sources_;
   std::unordered_map<const Node*, int> packed_of_node_;
   std::vector<PackJob> pack_jobs_;

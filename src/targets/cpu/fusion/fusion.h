@@ -13,7 +13,7 @@ namespace unfuse::cpu {
 /// be compared.
 void run_fusion_pipeline(Graph& graph, const CompileOptions& options);
 
-/// Whether UNFUSE_SKIP_FUSION names this pass.
+/// Whether UNFUSE_SKIP_FUSION names this pass. "fuse_pointwise" is what group_pointwise() does.
 bool is_fusion_skipped(std::string_view pass);
 
 /// Computes in float32 what the graph computes in float16 and bfloat16: 16-bit floats are

@@ -111,6 +111,7 @@ void LoweringContext::emit(KernelPtr kernel, const std::vector<View>& inputs,
   const int index = static_cast<int>(steps_.size());
   Step step;
   step.node = node_;
+  if (group_ != nullptr) step.group = *group_;
   std::vector<int> operand_buffers;
   for (const std::vector<View>* views : {&inputs, &outputs}) {
     for (const View& view : *views) {
@@ -185,6 +186,7 @@ void LoweringContext::end_node() {
                             sizes_text(found), sizes_text(expected)));
   }
   node_ = nullptr;
+  group_ = nullptr;
 }
 
 void LoweringContext::touch(int buffer, int step) {

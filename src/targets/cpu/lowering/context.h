@@ -99,9 +99,12 @@ class LoweringContext {
   /// Asks that `value`, if a kernel writes it, is written here.
   void set_destination(const Value* value, View view);
   void set_packed(const Node* node, View view);
-  /// Brackets the lowering of a node; end_node throws Error (kInternal) when a result is missing or
-  /// has other sizes than its type says.
-  void begin_node(const Node* node) { node_ = node; }
+  /// Brackets the lowering of a node, or of a group whose last node it is; end_node throws Error
+  /// (kInternal) when a result is missing or has other sizes than its type says.
+  void begin_node(const Node* node, const std::vector<const Node*>* group = nullptr) {
+    node_ = node;
+    group_ = group;
+  }
   void end_node();
 
   std::vector<Step> take_steps() { return std::move(steps_); }
@@ -119,6 +122,7 @@ class LoweringContext {
   const SymbolValues* symbols_;
   int threads_;
   const Node* node_ = nullptr;
+  const std::vector<const Node*>* group_ = nullptr;
   std::vector<Buffer> buffers_;
   std::vector<Step> steps_;
   std::vector<std::vector<int>> step_buffers_;

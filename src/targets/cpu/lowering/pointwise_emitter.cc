@@ -6,6 +6,7 @@
 #include "ops/catalogue.h"
 #include "ops/promotion.h"
 #include "targets/cpu/lowering/view_algebra.h"
+#include "unfuse/error.h"
 
 namespace unfuse::cpu {
 RegisterType register_type(DType dtype) {
@@ -48,6 +49,9 @@ int PointwiseEmitter::load(const Argument& argument, RegisterType type) {
   if (const auto* dim = argument.get_if<Dim>()) return constant(context_->evaluate(*dim), type);
   if (const auto* flag = argument.get_if<bool>()) return constant(std::int64_t{*flag}, type);
   const Value* value = argument.value();
+  if (const auto inlined = defined_.find(value); inlined != defined_.end()) {
+    return converted(inlined->second, type);
+  }
   const auto found = std::find_if(inputs_.begin(), inputs_.end(), [&](const Input& input) {
     return input.value == value && input.type == type;
   });
@@ -84,6 +88,57 @@ int PointwiseEmitter::emit(PointwiseOp op, RegisterType type, std::initializer_l
   instruction.integer = integer;
   instructions_.push_back(instruction);
   return kFirstInstruction + static_cast<int>(instructions_.size()) - 1;
+}
+
+RegisterType PointwiseEmitter::type_of(int reg) const {
+  if (reg < kFirstInstruction) return inputs_.at(static_cast<std::size_t>(reg)).type;
+  return instructions_.at(static_cast<std::size_t>(reg - kFirstInstruction)).type;
+}
+
+/// Whether the register holds 0 or 1 and nothing else.
+bool PointwiseEmitter::holds_truth(int reg) const {
+  if (reg < kFirstInstruction) {
+    return inputs_.at(static_cast<std::size_t>(reg)).view.dtype() == DType::kBool;
+  }
+  switch (instructions_.at(static_cast<std::size_t>(reg - kFirstInstruction)).op) {
+    case PointwiseOp::kToBool:
+    case PointwiseOp::kEqual:
+    case PointwiseOp::kNotEqual:
+    case PointwiseOp::kLess:
+    case PointwiseOp::kLessEqual:
+    case PointwiseOp::kGreater:
+    case PointwiseOp::kGreaterEqual:
+    case PointwiseOp::kIsNan:
+    case PointwiseOp::kIsInf:
+    case PointwiseOp::kIsFinite:
+    case PointwiseOp::kLogicalAnd:
+    case PointwiseOp::kLogicalOr:
+    case PointwiseOp::kLogicalXor:
+    case PointwiseOp::kLogicalNot:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int PointwiseEmitter::converted(int reg, RegisterType type) {
+  if (type_of(reg) == type) return reg;
+  switch (type) {
+    case RegisterType::kFloat32:
+      return emit(PointwiseOp::kToFloat32, type, {reg});
+    case RegisterType::kFloat64:
+      return emit(PointwiseOp::kToFloat64, type, {reg});
+    case RegisterType::kInt64:
+      return emit(PointwiseOp::kToInt64, type, {reg});
+  }
+  throw Error(ErrorKind::kInternal, "no such register type");
+}
+
+void PointwiseEmitter::define(const Value* value, int reg) {
+  if (value->dtype() == DType::kBool && !holds_truth(reg)) {
+    reg = emit(PointwiseOp::kToBool, type_of(reg), {reg});
+  }
+  defined_[value] = reg;
 }
 
 double PointwiseEmitter::number(const Argument& argument) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,11 @@ class PointwiseEmitter {
   int emit(PointwiseOp op, RegisterType type, std::initializer_list<int> arguments,
            std::array<double, 3> parameters = {}, std::int64_t integer = 0);
 
+  /// From here on the value is this register, and not read from memory. Bools become 0 or 1; other
+  /// values must be what memory of their dtype would hold.
+  void define(const Value* value, int reg);
+  int defined(const Value* value) const { return defined_.at(value); }
+
   /// A number argument, symbolic ints evaluated.
   double number(const Argument& argument) const;
 
@@ -47,6 +53,10 @@ class PointwiseEmitter {
               const std::vector<View>& results);
 
  private:
+  RegisterType type_of(int reg) const;
+  bool holds_truth(int reg) const;
+  int converted(int reg, RegisterType type);
+
   /// Registers are numbered inputs first, so that an instruction's number is known only when all
   /// inputs are: until then instructions count from here.
   static constexpr int kFirstInstruction = 1 << 20;
@@ -59,6 +69,7 @@ class PointwiseEmitter {
   };
   std::vector<Input> inputs_;
   std::vector<PointwiseInstruction> instructions_;
+  std::unordered_map<const Value*, int> defined_;
 };
 
 struct PointwiseRow {
