@@ -74,15 +74,15 @@ void run_part(int index, int parts, const Part& part, FirstException& exception)
 
 #ifdef UNFUSE_PARALLEL_THREADS
 
-// For ThreadSanitizer, which does not understand libgomp: threads that come and go.
+// For ThreadSanitizer, which does not understand libgomp: threads that come and go. They are joined
+// when one cannot be made, too.
 void run_parts(int parts, const Part& part, FirstException& exception) {
-  std::vector<std::thread> others;
+  std::vector<std::jthread> others;
   others.reserve(static_cast<std::size_t>(parts - 1));
   for (int index = 1; index < parts; ++index) {
     others.emplace_back([&, index] { run_part(index, parts, part, exception); });
   }
   run_part(0, parts, part, exception);
-  for (std::thread& other : others) other.join();
 }
 
 int available_threads() {

@@ -9,6 +9,10 @@
 #include "targets/cpu/arena.h"
 #include "unfuse/error.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace unfuse::cpu {
 namespace {
 
@@ -23,6 +27,32 @@ void poison_released(const Plan& plan, int step, std::byte* arena) {
     if (interval.last == step) poison(arena + interval.offset, interval.bytes);
   }
 }
+
+/// Under the address sanitizer: a step may touch what is alive during it, and nothing else of the
+/// arena, which to the sanitizer is one piece of memory.
+class ArenaFence {
+ public:
+#ifdef __SANITIZE_ADDRESS__
+  ArenaFence(const Plan& plan, std::byte* arena) : plan_(plan), arena_(arena) {}
+  ~ArenaFence() { __asan_unpoison_memory_region(arena_, size(plan_.arena_bytes)); }
+  void before(int step) const {
+    __asan_poison_memory_region(arena_, size(plan_.arena_bytes));
+    for (const ArenaInterval& interval : plan_.intervals) {
+      if (interval.first > step || interval.last < step) continue;
+      __asan_unpoison_memory_region(arena_ + interval.offset, size(interval.bytes));
+    }
+  }
+
+ private:
+  static std::size_t size(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
+
+  const Plan& plan_;
+  std::byte* arena_;
+#else
+  ArenaFence(const Plan&, std::byte*) {}
+  void before(int) const {}
+#endif
+};
 
 void* resolve(const Location& location, const Addresses& addresses, std::byte* arena) {
   const auto index = static_cast<std::size_t>(location.index);
@@ -100,8 +130,10 @@ void run_plan(const Plan& plan, const Addresses& addresses, Workspace& workspace
   std::byte* arena = workspace.arena();
   const bool poisoned = poisoning.load(std::memory_order_relaxed);
   if (poisoned) poison(arena, plan.arena_bytes);
+  const ArenaFence fence(plan, arena);
   int index = 0;
   for (const Step& step : plan.steps) {
+    fence.before(index);
     const std::span<void*> operands = workspace.operands().first(step.operands.size());
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       operands[i] = resolve(step.operands[i], addresses, arena);

@@ -1,4 +1,4 @@
-// Caps the instruction set that the kernels dispatch to: UNFUSE_TEST_TARGET=avx2 or scalar.
+// Caps the instruction set that the kernels dispatch to: UNFUSE_TEST_TARGET=avx2 or baseline.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ class InstructionSet : public ::testing::Environment {
   static void cap(std::string_view wanted) {
     std::int64_t targets = hwy::SupportedTargets();
     const std::int64_t best = wanted == "avx2" ? HWY_AVX2 : HWY_STATIC_TARGET;
-    if (wanted != "avx2" && wanted != "scalar") FAIL() << "unknown target " << wanted;
+    if (wanted != "avx2" && wanted != "baseline") FAIL() << "unknown target " << wanted;
     targets &= ~(best - 1);
     if (targets == 0) GTEST_SKIP() << "this machine has no " << wanted;
     hwy::SetSupportedTargetsForTest(targets);

@@ -19,7 +19,7 @@ using V = hn::Vec<D>;
 // Registers: kAttentionRows x kVectors sums, kVectors operands and a broadcast. 32 vector registers
 // hold 6 x 4, the 16 of AVX2 6 x 2.
 #undef UNFUSE_PANEL_VECTORS
-#if HWY_TARGET == HWY_AVX2
+#if UNFUSE_FEW_REGISTERS
 #define UNFUSE_PANEL_VECTORS 2
 #else
 #define UNFUSE_PANEL_VECTORS 4

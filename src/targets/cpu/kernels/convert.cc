@@ -54,15 +54,6 @@ HWY_BEFORE_NAMESPACE();
 namespace unfuse::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Conversions by the hardware, which round right. Highway's emulation of float16 does not: it
-// flushes subnormals; so the scalar target uses ours.
-#undef UNFUSE_HARDWARE_FLOAT16
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-#define UNFUSE_HARDWARE_FLOAT16 0
-#else
-#define UNFUSE_HARDWARE_FLOAT16 1
-#endif
-
 void widen_float16(const std::uint16_t* from, float* to, std::int64_t count) {
   std::int64_t i = 0;
 #if UNFUSE_HARDWARE_FLOAT16

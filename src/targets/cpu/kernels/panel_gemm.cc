@@ -21,7 +21,7 @@ using V = hn::Vec<D>;
 // Registers: rows x vectors sums, `vectors` weights and a broadcast. 32 vector registers hold
 // 8 x 3, the 16 of AVX2 4 x 3.
 #undef UNFUSE_PANEL_ROWS
-#if HWY_TARGET == HWY_AVX2
+#if UNFUSE_FEW_REGISTERS
 #define UNFUSE_PANEL_ROWS 4
 #else
 #define UNFUSE_PANEL_ROWS 8

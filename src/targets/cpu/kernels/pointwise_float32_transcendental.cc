@@ -34,11 +34,8 @@ HWY_INLINE V softplus(D d, V a, const Parameters& p) {
   return hn::IfThenElse(hn::Gt(scaled, hn::Set(d, p.value[1])), a, soft);
 }
 
-// Without FMA the reduction is not exact: that target leaves these to the C library.
-#undef UNFUSE_HAS_FMA
-#define UNFUSE_HAS_FMA (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
-
-#if UNFUSE_HAS_FMA
+// Without FMA the reduction is not exact: such targets leave these to the C library.
+#if HWY_NATIVE_FMA
 template <int kQuadrant>
 HWY_INLINE V sine(D d, V a) {
   if (HWY_LIKELY(hn::AllTrue(d, hn::Le(hn::Abs(a), hn::Set(d, 100000.0f))))) {
@@ -88,7 +85,7 @@ TileFunction transcendental(PointwiseOp op) {
       return tile1<[](D d, V a, const Parameters& p) HWY_ATTR { return elu(d, a, p); }>;
     case PointwiseOp::kSoftplus:
       return tile1<[](D d, V a, const Parameters& p) HWY_ATTR { return softplus(d, a, p); }>;
-#if UNFUSE_HAS_FMA
+#if HWY_NATIVE_FMA
     case PointwiseOp::kSin:
       return tile1<[](D d, V a, const Parameters&) HWY_ATTR { return sine<0>(d, a); }>;
     case PointwiseOp::kCos:
