@@ -188,8 +188,10 @@ KernelPtr select_softmax(const SoftmaxSpec& spec) {
           "an operand that is not float32");
   require(spec.input.sizes == spec.output.sizes, kName, "input and output differ in sizes");
   if (spec.input.rank() == 0) {  // one row of one element
-    SoftmaxSpec row = spec;
-    row.input.sizes = row.input.strides = row.output.sizes = row.output.strides = {1};
+    SoftmaxSpec row;
+    row.kind = spec.kind;
+    row.input = row.output = OperandSpec::contiguous(DType::kFloat32, {1});
+    row.threads = spec.threads;
     return std::make_unique<SoftmaxKernel>(row, 0);
   }
   const std::int64_t dim = spec.dim < 0 ? spec.dim + spec.input.rank() : spec.dim;
