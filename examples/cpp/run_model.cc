@@ -1,8 +1,12 @@
 // Loads a model that torch.export.save wrote, and runs it on zeros: run_model model.pt2
 #include <unfuse/program.h>
 
+#include <cstdint>
 #include <cstring>
+#include <exception>
 #include <iostream>
+#include <stdexcept>
+#include <vector>
 
 int main(int argc, char** argv) try {
   if (argc != 2) throw std::invalid_argument("usage: run_model model.pt2");

@@ -1,5 +1,6 @@
 #include "pt2/json_reading.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 

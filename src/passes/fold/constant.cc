@@ -1,5 +1,6 @@
 #include "passes/fold/constant.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,5 +1,6 @@
 #include "passes/functionalize/aliasing.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 

@@ -1,5 +1,6 @@
 #include "targets/cpu/kernels/gather.h"
 
+#include <algorithm>
 #include <map>
 
 #include "kernels/strided.h"

@@ -1,5 +1,6 @@
 #include "targets/cpu/kernels/gemm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <thread>
 

@@ -1,6 +1,7 @@
 // Caps the instruction set that the kernels dispatch to: UNFUSE_TEST_TARGET=avx2 or baseline.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <string_view>

@@ -1,5 +1,6 @@
 #include "targets/cpu/kernels/pointwise.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,6 @@
 #include "targets/cpu/kernels/reduce.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -2,6 +2,7 @@
 // Whatever a file says, kernels must stay within their buffers; the sanitizers see whether they do.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "pt2/archive.h"
 #include "pt2/exported_program.h"

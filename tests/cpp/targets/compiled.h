@@ -1,6 +1,7 @@
 // Building, compiling and running small graphs in tests.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <initializer_list>

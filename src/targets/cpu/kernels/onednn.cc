@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <string_view>
