@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <thread>
 
 #include "kernels/strided.h"
@@ -38,6 +39,9 @@ struct LinearCase {
   Placement weight_placement = {};
   std::int64_t gap = 0;  ///< between rows of input and output
   Residual residual = Residual::kNone;
+  /// Between rows of the input and of the residual, when other than `gap`; negative: they overlap.
+  std::optional<std::int64_t> input_gap = {};
+  std::optional<std::int64_t> residual_gap = {};
 };
 
 void check_linear(const LinearCase& test) {
@@ -46,9 +50,10 @@ void check_linear(const LinearCase& test) {
   input_sizes.push_back(test.in_features);
   Sizes output_sizes = test.leading;
   output_sizes.push_back(test.out_features);
-  Strided input(placed(DType::kFloat32, input_sizes, {{}, test.gap}));
+  Strided input(placed(DType::kFloat32, input_sizes, {{}, test.input_gap.value_or(test.gap)}));
   Strided output(placed(DType::kFloat32, output_sizes, {{}, test.gap}));
-  Strided residual(placed(DType::kFloat32, output_sizes, {{}, 2 * test.gap}));
+  Strided residual(
+      placed(DType::kFloat32, output_sizes, {{}, test.residual_gap.value_or(2 * test.gap)}));
   Strided weight(
       placed(test.weight_dtype, {test.out_features, test.in_features}, test.weight_placement));
   Strided bias(OperandSpec::contiguous(DType::kFloat32, {test.out_features}));
@@ -164,14 +169,72 @@ TEST(PackedLinear, NothingToDo) {
   check_linear({{0}, 0, 0});
 }
 
+TEST(PackedLinear, RowsThatAreReadMayOverlap) {
+  for (const Sizes& leading : {Sizes{1}, Sizes{7}, Sizes{64}, Sizes{3, 37}}) {
+    for (const std::int64_t depth : {1, 24, 150}) {
+      constexpr std::int64_t kColumns = 50;
+      // Rows at distances of 0, 1, just less than a row, a row, and more.
+      for (const std::int64_t distance : {std::int64_t{0}, std::int64_t{1}, depth - 1, depth + 3}) {
+        LinearCase test{leading, depth, kColumns};
+        test.input_gap = distance - depth;
+        check_linear(test);
+        test.residual = Residual::kOwnMemory;
+        test.residual_gap = std::min(distance, kColumns) - kColumns;
+        check_linear(test);
+      }
+    }
+  }
+}
+
+TEST(PackedLinear, RowsMayBeReadBackwards) {
+  constexpr std::int64_t kRows = 21;
+  constexpr std::int64_t kDepth = 12;
+  constexpr std::int64_t kColumns = 40;
+  std::mt19937 random(5);
+  Strided input(placed(DType::kFloat32, {kRows, kDepth}));
+  Strided weight(placed(DType::kFloat32, {kColumns, kDepth}));
+  input.fill_random(random);
+  weight.fill_random(random);
+  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), 2);
+  PackedLinearSpec spec;
+  spec.out_features = kColumns;
+  spec.output = placed(DType::kFloat32, {kRows, kColumns});
+  spec.threads = 2;
+  const auto multiply = [&](std::int64_t stride, float* first) {
+    Strided output(spec.output);
+    spec.input = {DType::kFloat32, {kRows, kDepth}, {stride, 1}};
+    run_kernel_on(*select_packed_linear(spec), {first, packed_operand(*packed), output.data()});
+    return output;
+  };
+  auto* first = static_cast<float*>(input.data());
+  const Strided forwards = multiply(kDepth, first);
+  const Strided backwards = multiply(-kDepth, first + (kRows - 1) * kDepth);
+  expect_close(
+      backwards,
+      [&](const Index& at) {
+        return forwards.get({kRows - 1 - at[0], at[1]});
+      },
+      0);
+}
+
 TEST(PackedLinear, RefusesOtherStrides) {
-  const auto takes = [](const OperandSpec& rows) { return packed_linear_takes(rows); };
-  EXPECT_TRUE(takes(placed(DType::kFloat32, {4, 8})));
-  EXPECT_TRUE(takes(placed(DType::kFloat32, {1, 8}, {{}, 0, 1, {0}})));
-  EXPECT_FALSE(takes(placed(DType::kFloat32, {4, 8}, {{1, 0}})));
-  EXPECT_FALSE(takes(placed(DType::kFloat32, {4, 8}, {{}, 0, 1, {0}})));
-  EXPECT_FALSE(takes(placed(DType::kFloat32, {3, 4, 8}, {{1, 0, 2}})));
-  EXPECT_FALSE(takes(placed(DType::kFloat16, {4, 8})));
+  const auto reads = [](const OperandSpec& rows) { return packed_linear_reads(rows); };
+  const auto writes = [](const OperandSpec& rows) { return packed_linear_writes(rows); };
+  const OperandSpec one_row_repeated = placed(DType::kFloat32, {4, 8}, {{}, 0, 1, {0}});
+  const OperandSpec overlapping = placed(DType::kFloat32, {4, 8}, {{}, -1});
+  for (const auto& takes : {+reads, +writes}) {
+    EXPECT_TRUE(takes(placed(DType::kFloat32, {4, 8})));
+    EXPECT_TRUE(takes(placed(DType::kFloat32, {1, 8}, {{}, 0, 1, {0}})));
+    EXPECT_TRUE(takes(placed(DType::kFloat32, {0, 8})));
+    EXPECT_FALSE(takes(placed(DType::kFloat32, {4, 8}, {{1, 0}})));
+    EXPECT_FALSE(takes(placed(DType::kFloat32, {3, 4, 8}, {{1, 0, 2}})));
+    EXPECT_FALSE(takes(placed(DType::kFloat32, {3, 4, 8}, {{}, 0, 1, {0}})));
+    EXPECT_FALSE(takes(placed(DType::kFloat16, {4, 8})));
+    const bool reading = takes == +reads;
+    EXPECT_EQ(takes(one_row_repeated), reading);
+    EXPECT_EQ(takes(overlapping), reading);
+    EXPECT_EQ(takes(placed(DType::kFloat32, {3, 4, 8}, {{}, 0, 1, {0, 1}})), reading);
+  }
   PackedLinearSpec spec;
   spec.input = placed(DType::kFloat32, {4, 8}, {{1, 0}});
   spec.out_features = 3;
@@ -179,6 +242,9 @@ TEST(PackedLinear, RefusesOtherStrides) {
   EXPECT_THROW(select_packed_linear(spec), Error);
   spec.input = placed(DType::kFloat32, {4, 8});
   EXPECT_NO_THROW(select_packed_linear(spec));
+  spec.output = placed(DType::kFloat32, {4, 3}, {{}, -1});
+  EXPECT_THROW(select_packed_linear(spec), Error);
+  spec.output = placed(DType::kFloat32, {4, 3});
   spec.residual = placed(DType::kFloat32, {4, 3}, {{1, 0}});
   EXPECT_THROW(select_packed_linear(spec), Error);
   spec.residual = placed(DType::kFloat32, {3, 3});

@@ -85,6 +85,24 @@ TEST_F(ExecutableTest, ReadsInputsOfAnyStrides) {
   EXPECT_EQ(elements<float>(compiled.run({broadcast})[0]), (Floats{-1, -4, -2, -1, -4, -2}));
 }
 
+TEST_F(ExecutableTest, LinearLayersReadRowsThatOverlapInPlace) {
+  Value* x = input("x", {2, 2});
+  Value* weight = add_parameter(graph, "weight", tensor<float>({1, 2}, {10, 1}));
+  Value* residual = aten::expand(builder, input("y", {1, 1}), {2, 1});
+  add_output(graph, aten::add(builder, aten::linear(builder, x, weight), residual));
+  const Compiled compiled(std::move(graph));
+  const Tensor memory = tensor<float>({3}, {1, 2, 3});
+  const Tensor one = tensor<float>({1, 1}, {100});
+  const auto rows = [&](std::int64_t distance) {
+    return Tensor::view(memory.data(), DType::kFloat32, {2, 2}, {distance, 1}, memory.storage());
+  };
+  EXPECT_EQ(elements<float>(compiled.run({rows(1), one})[0]), (Floats{112, 123}));
+  EXPECT_EQ(elements<float>(compiled.run({rows(0), one})[0]), (Floats{112, 112}));
+  for (const std::int64_t distance : {0, 1}) {
+    EXPECT_EQ(compiled.plan({rows(distance), one})->steps.size(), 1U);
+  }
+}
+
 TEST_F(ExecutableTest, OutputsHaveTheRecordedStrides) {
   Value* x = input("x", {2, 3});
   Value* turned = aten::transpose(builder, aten::neg(builder, x), 0, 1);

@@ -80,7 +80,7 @@ class Readers {
     }
     if (node.is("aten.matmul.default")) return without_copy(matmul_takes);
     if (node.is("aten.linear.default") && use.argument == 0) {
-      return without_copy(packed_linear_takes);
+      return without_copy(packed_linear_reads);
     }
     if (is_any(node, {"aten.layer_norm.default", "aten.rms_norm.default"}) && use.argument == 0) {
       const auto rank = static_cast<std::int64_t>(node.argument(1).dims().size());

@@ -164,23 +164,26 @@ PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, int th
   return packed;
 }
 
-bool packed_linear_takes(const OperandSpec& rows) {
+bool packed_linear_reads(const OperandSpec& rows) {
   if (rows.dtype != DType::kFloat32 || rows.rank() < 1) return false;
-  if (rows.numel() == 0) return true;
-  if (!trailing_dims_contiguous(rows, 1) || !leading_dims_collapse(rows, 1)) return false;
-  const bool single_row = rows.numel() == rows.sizes.back();
+  return trailing_dims_contiguous(rows, 1) && leading_dims_collapse(rows, 1);
+}
+
+bool packed_linear_writes(const OperandSpec& rows) {
+  if (!packed_linear_reads(rows)) return false;
+  const bool single_row = rows.numel() == 0 || rows.numel() == rows.sizes.back();
   return single_row || leading_stride(rows, 1) >= rows.sizes.back();
 }
 
 KernelPtr select_packed_linear(const PackedLinearSpec& spec) {
   constexpr const char* kName = "packed linear";
-  require(packed_linear_takes(spec.input), kName, "an input of strides that it does not take");
-  require(packed_linear_takes(spec.output), kName, "an output of strides that it does not take");
+  require(packed_linear_reads(spec.input), kName, "an input of strides that it does not take");
+  require(packed_linear_writes(spec.output), kName, "an output of strides that it does not take");
   Sizes expected = spec.input.sizes;
   expected.back() = spec.out_features;
   require(spec.output.sizes == expected, kName, "sizes do not fit");
   if (spec.residual) {
-    require(packed_linear_takes(*spec.residual), kName, "a residual of strides it does not take");
+    require(packed_linear_reads(*spec.residual), kName, "a residual of strides it does not take");
     require(spec.residual->sizes == expected, kName, "the residual's sizes do not fit");
   }
   if (spec.output.numel() == 0 || spec.input.numel() == 0) {

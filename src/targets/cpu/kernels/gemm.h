@@ -28,22 +28,26 @@ PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, int th
 /// output. The residual may be the output's own memory with the same strides; it may not overlap it
 /// otherwise. The input may not overlap the output.
 struct PackedLinearSpec {
-  /// float32 [..., K], strides as packed_linear_takes says.
+  /// float32 [..., K], strides as packed_linear_reads says.
   OperandSpec input;
   std::int64_t out_features = 0;  ///< N
   /// The bias is float32 [N], contiguous.
   bool has_bias = false;
   Epilogue epilogue = Epilogue::kNone;
-  /// float32 [..., N], strides as packed_linear_takes says.
+  /// float32 [..., N], strides as packed_linear_reads says.
   std::optional<OperandSpec> residual;
-  /// float32 [..., N], strides as packed_linear_takes says.
+  /// float32 [..., N], strides as packed_linear_writes says.
   OperandSpec output;
   int threads = 1;
 };
 
-/// Whether the operand is a list of rows at a constant distance of at least their length, each row
-/// contiguous. Any number of leading dims, none included; strides of dims of size 1 do not matter.
-bool packed_linear_takes(const OperandSpec& rows);
+/// Whether the operand is a list of rows at a constant distance, each row contiguous. The distance
+/// may be anything: 0 for one row that is read again and again, less than a row's length, or
+/// negative. Any number of leading dims, none included; strides of dims of size 1 do not matter.
+bool packed_linear_reads(const OperandSpec& rows);
+
+/// The same with a distance of at least a row's length, so that no two rows overlap.
+bool packed_linear_writes(const OperandSpec& rows);
 
 /// Any number of rows; 0 rows do nothing, K = 0 gives the bias or zeros.
 KernelPtr select_packed_linear(const PackedLinearSpec& spec);

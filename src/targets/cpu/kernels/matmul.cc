@@ -117,8 +117,9 @@ bool rows_absorb_batch(const MatmulSpec& spec) {
   const Sizes batch_strides = batch_dims(spec.b.strides);
   const bool b_is_one_matrix = std::all_of(batch_strides.begin(), batch_strides.end(),
                                            [](std::int64_t stride) { return stride == 0; });
-  return b_is_one_matrix && spec.a.rank() > 2 && packed_linear_takes(spec.a) &&
-         packed_linear_takes(spec.output);
+  // oneDNN takes no rows that overlap, whether it reads or writes them.
+  return b_is_one_matrix && spec.a.rank() > 2 && packed_linear_writes(spec.a) &&
+         packed_linear_writes(spec.output);
 }
 
 KernelPtr select_absorbed(const MatmulSpec& spec) {

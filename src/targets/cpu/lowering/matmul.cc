@@ -96,8 +96,8 @@ void add_in_place(LoweringContext& context, const View& to, const View& other) {
 }
 
 void lower_packed_linear(const Node& node, LoweringContext& context, const View& packed) {
-  const View input = context.contiguous_unless(context.view(node.input(0)), packed_linear_takes);
-  const View to = context.result_if(node.result(), packed_linear_takes);
+  const View input = context.contiguous_unless(context.view(node.input(0)), packed_linear_reads);
+  const View to = context.result_if(node.result(), packed_linear_writes);
   const Value* bias = node.argument("bias").value_or_null();
   PackedLinearSpec spec;
   spec.input = input.spec;
@@ -109,7 +109,7 @@ void lower_packed_linear(const Node& node, LoweringContext& context, const View&
   std::vector<View> inputs = {input, packed};
   if (bias != nullptr) inputs.push_back(row_operand(context, bias, spec.out_features));
   const Value* residual = residual_of(node);
-  const bool in_kernel = residual != nullptr && packed_linear_takes(context.view(residual).spec);
+  const bool in_kernel = residual != nullptr && packed_linear_reads(context.view(residual).spec);
   if (in_kernel) {
     spec.residual = context.view(residual).spec;
     inputs.push_back(context.view(residual));
