@@ -16,6 +16,8 @@ from torch import fx
 from torch._dynamo.symbolic_convert import InstructionTranslator
 from torch._guards import detect_fake_mode
 
+from unfuse import _unfuse
+
 from . import origin
 from .options import Options
 from .report import Report
@@ -45,11 +47,8 @@ class PaddedEncoders:
     def apply(self, aten: fx.GraphModule, options: Options, report: Report) -> None:
         """Notes where eager writes zeros; writes them too when the options say so."""
         for path, layer in self._last_layers(aten).items():
-            name = origin.member_path(path) or "the model"
-            report.note(
-                f"{name}: with a left-aligned padding mask eager's nested tensors give zeros at "
-                "padded rows, " + _CHOICE[options.padded_rows]
-            )
+            name = origin.member_path(path)
+            report.note(_unfuse.padded_rows_note(name, options.padded_rows == "zero"))
             if options.padded_rows == "zero":
                 check = bool(getattr(self.modules[path], "mask_check", True))
                 _zero_padded_rows(aten, layer, check)
@@ -64,12 +63,6 @@ class PaddedEncoders:
                 if path in self.modules:
                     last[path] = node
         return last
-
-
-_CHOICE = {
-    "compiled": 'compiled code computes them (option padded_rows="zero" gives the zeros)',
-    "zero": "and so does this graph",
-}
 
 
 def _encoder_paths(node: fx.Node) -> list[str]:

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -55,14 +56,23 @@ void print_ops(const ModelSummary& summary) {
   write_out(fmt::format("\nops: {} nodes\n{}", total, table.text(2)));
 }
 
+/// Of the fused ops in the file; opening one may make another.
+std::int64_t count_opened(const ModelSummary& summary) {
+  std::map<std::string, std::int64_t> left = summary.report.opened;
+  return std::count_if(summary.fused.begin(), summary.fused.end(),
+                       [&](const FusedOp& fused) { return left[fused.op]-- > 0; });
+}
+
 void print_fused(const ModelSummary& summary) {
   if (summary.fused.empty()) return;
   Table table;
   for (const FusedOp& fused : summary.fused) {
     table.add({fused.op, describe_place(fused.module_path, fused.source)});
   }
-  write_out(fmt::format("\nfused ops, all of which are opened: {}\n{}", summary.fused.size(),
-                        table.text(2)));
+  const std::size_t count = summary.fused.size();
+  const auto opened = static_cast<std::size_t>(count_opened(summary));
+  write_out(fmt::format("\nfused ops in the file: {}, {} opened\n{}", count,
+                        opened == count ? "all" : std::to_string(opened), table.text(2)));
 }
 
 void print_report(const Report& report) {

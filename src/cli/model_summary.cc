@@ -9,6 +9,7 @@
 #include "cli/random_inputs.h"
 #include "ops/flops.h"
 #include "passes/pipeline.h"
+#include "program/padded_rows.h"
 #include "targets/cpu/target.h"
 #include "targets/partition.h"
 #include "unfuse/error.h"
@@ -127,6 +128,7 @@ ModelSummary summarize(const std::string& path, const std::vector<std::string>& 
   at_sizes(summary.sizes, [&] { measure_memory(graph, summary); });
 
   summary.report.graphs = 1;
+  summary.report.notes = padded_rows_notes(program);
   passes::run_pipeline(graph, {}, summary.report);
   describe_mutations(graph, summary);
   partition(graph, cpu::CpuTarget(), summary.report);

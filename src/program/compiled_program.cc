@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "passes/pipeline.h"
+#include "program/padded_rows.h"
 #include "targets/cpu/copy_tensor.h"
 #include "targets/cpu/parallel.h"
 #include "targets/cpu/target.h"
@@ -101,6 +102,7 @@ CompiledProgram::CompiledProgram(pt2::ExportedProgram exported, const CompileOpt
   Graph& graph = exported.graph;
   name_outputs(graph);
   report_.graphs = 1;
+  report_.notes = padded_rows_notes(exported);
   passes::run_pipeline(graph, options, report_);
   partition(graph, cpu::CpuTarget(), report_);
   refuse_what_is_left(report_, where);

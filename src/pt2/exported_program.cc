@@ -79,7 +79,7 @@ void import_graph(const Json& program, ExportedProgram& result) {
   Scope scope;
   SignatureImporter signature(result.graph, graph_module, symbols, scope);
   signature.import_inputs(result.signature);
-  NodeImporter importer(result.graph, graph_json, symbols, scope);
+  NodeImporter importer(result.graph, graph_json, symbols, scope, result.module_classes);
   const Json nodes = graph_json.at("nodes");
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     importer.import(nodes.at(i), static_cast<int>(i));

@@ -31,6 +31,9 @@ struct ExportedProgram {
   CallSignature signature;
   /// Values of symbols when the model was exported, as far as the file tells.
   SymbolValues hints;
+  /// Path -> class of the modules that nodes come from: "encoder" ->
+  /// "torch.nn.modules.transformer.TransformerEncoder"; the model itself has the path "".
+  std::map<std::string, std::string> module_classes;
   std::string torch_version;
   int schema_minor = 0;
 };

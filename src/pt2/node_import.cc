@@ -212,7 +212,11 @@ void NodeImporter::check_recorded_types(const Json& node, const Node& made) cons
 Node* NodeImporter::create(const Json& node, const std::string& op_name,
                            std::vector<NamedArgument> arguments,
                            const std::vector<Result>& results) {
-  const Origin origin = read_origin(node.at("metadata"));
+  const Json metadata = node.at("metadata");
+  const Origin origin = read_origin(metadata);
+  if (const auto stack = metadata.find("nn_module_stack"); stack && stack->is_string()) {
+    collect_modules(stack->string(), *module_classes_);
+  }
   std::vector<Type> types;
   for (const Result& result : results) types.push_back(result.type);
   const Op* op = ops::find(op_name);
@@ -266,7 +270,7 @@ void NodeImporter::import_region(const Json& node, const Region& region, int ind
     const Json operand = operands.at(region.first_operand + i).at("arg");
     define_as(inside, declared_name(names.at(i)), read_argument(operand, *scope_).argument);
   }
-  NodeImporter importer(*graph_, region.graph, *symbols_, inside);
+  NodeImporter importer(*graph_, region.graph, *symbols_, inside, *module_classes_);
   const Json nodes = region.graph.at("nodes");
   for (std::size_t i = 0; i < nodes.size(); ++i) importer.import(nodes.at(i), index);
 

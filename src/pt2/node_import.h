@@ -1,6 +1,7 @@
 // Nodes of an exported program, as nodes of our graph.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,8 +39,14 @@ class ValueTypes {
 /// Adds the nodes of a program to a graph, one by one in program order.
 class NodeImporter {
  public:
-  NodeImporter(Graph& graph, const Json& graph_json, SymbolTable& symbols, Scope& scope)
-      : graph_(&graph), types_(graph_json, symbols), symbols_(&symbols), scope_(&scope) {}
+  /// `module_classes` is ExportedProgram's.
+  NodeImporter(Graph& graph, const Json& graph_json, SymbolTable& symbols, Scope& scope,
+               std::map<std::string, std::string>& module_classes)
+      : graph_(&graph),
+        types_(graph_json, symbols),
+        symbols_(&symbols),
+        scope_(&scope),
+        module_classes_(&module_classes) {}
 
   /// Known ops get their arguments in schema order; unknown ones, and those with arguments that our
   /// graph cannot hold, become opaque; the latter get names like "aten.mul.Tensor(opaque)".
@@ -83,6 +90,7 @@ class NodeImporter {
   ValueTypes types_;
   SymbolTable* symbols_;
   Scope* scope_;
+  std::map<std::string, std::string>* module_classes_;
 };
 
 /// "aten.linear.default" of "torch.ops.aten.linear.default"; other targets stay as they are.

@@ -73,6 +73,19 @@ std::string module_path(const std::string& nn_module_stack) {
   return plain_path(fields[1]);
 }
 
+void collect_modules(const std::string& nn_module_stack,
+                     std::map<std::string, std::string>& classes) {
+  std::string_view rest = nn_module_stack;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(';'), rest.size());
+    const std::vector<std::string_view> fields = split_fields(rest.substr(0, end));
+    if (fields.size() == 3 && fields[1] != kNoModule) {
+      classes.emplace(plain_path(fields[1]), fields[2]);
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
 std::string user_source(const std::string& stack_trace) {
   const std::string_view trace = stack_trace;
   std::string source;

@@ -1,24 +1,12 @@
 """The C++ command against Python's readers and writers of the same files, and exported models."""
 
 import json
-import os
-import pathlib
-import subprocess
 
 import numpy
 import pytest
 import torch
+from command import unfuse
 from safetensors.torch import load_file, save_file
-
-ROOT = pathlib.Path(__file__).parents[2]
-COMMAND = pathlib.Path(os.environ.get("UNFUSE_COMMAND", ROOT / "build/release/bin/unfuse"))
-
-
-def unfuse(*arguments):
-    assert COMMAND.exists(), f"{COMMAND} is not built: ./dev build"
-    return subprocess.run(
-        [COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120
-    )
 
 
 class Copies(torch.nn.Module):

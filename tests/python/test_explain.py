@@ -5,6 +5,7 @@ import json
 import models
 import torch
 import unfuse
+from command import unfuse as unfuse_command
 from torch import nn
 
 LAYER = "aten._transformer_encoder_layer_fwd.default"
@@ -51,11 +52,12 @@ def test_breaks_and_ops_left_to_torch():
     assert "test_explain.py" in str(report)
 
 
-def test_module_path():
-    class Spectrum(nn.Module):
-        def forward(self, x):
-            return torch.fft.rfft(x).abs()
+class Spectrum(nn.Module):
+    def forward(self, x):
+        return torch.fft.rfft(x).abs()
 
+
+def test_module_path():
     model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(Spectrum()))
     report = unfuse.explain(model, torch.randn(2, 4))
     assert {left.module_path for left in report.left_to_torch} == {"1.0"}
@@ -73,6 +75,21 @@ def test_as_dict_is_json():
         "notes",
     }
     assert set(read["left_to_torch"][0]) == {"op", "count", "reason", "module_path", "source"}
+
+
+def test_the_command_describes_an_exported_model_by_the_same_keys(tmp_path):
+    model, x = models.encoder(2, 32, 2, 64), torch.randn(2, 5, 32)
+    with torch.no_grad():
+        torch.export.save(torch.export.export(model, (x,), strict=True), tmp_path / "m.pt2")
+    described = json.loads(unfuse_command("inspect", "--json", tmp_path / "m.pt2").stdout)
+    report = unfuse.explain(model, x).as_dict()
+    assert {key: described[key] for key in report} == report
+
+    torch.export.save(torch.export.export(Spectrum(), (x,)), tmp_path / "m.pt2")
+    described = json.loads(unfuse_command("inspect", "--json", tmp_path / "m.pt2").stdout)
+    left = unfuse.explain(Spectrum(), x).as_dict()["left_to_torch"]
+    assert [set(op) for op in described["left_to_torch"]] == [set(op) for op in left]
+    assert any("fft" in op["op"] for op in described["left_to_torch"])
 
 
 def test_again_and_again():

@@ -8,6 +8,7 @@
 #include "argument.h"
 #include "bindings.h"
 #include "program/compiled_program.h"
+#include "program/padded_rows.h"
 #include "tensor.h"
 
 namespace nb = nanobind;
@@ -68,6 +69,12 @@ std::vector<Tensor> run(const ProgramHandle& handle, const nb::sequence& descrip
 }  // namespace
 
 void register_program(nb::module_& module) {
+  module.def(
+      "padded_rows_note",
+      [](const std::string& encoder, bool zero) {
+        return padded_rows_note(encoder, zero ? PaddedRows::kZero : PaddedRows::kCompiled);
+      },
+      "encoder"_a, "zero"_a, "What to tell about an encoder that eager runs with nested tensors.");
   nb::class_<Tensor>(module, "Tensor", "A result, whose memory can be shared.")
       .def_prop_ro("dtype",
                    [](const Tensor& tensor) { return std::string(dtype_name(tensor.dtype())); })

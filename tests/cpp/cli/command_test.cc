@@ -398,6 +398,45 @@ TEST_F(Command, InspectTellsWhatThereIs) {
   EXPECT_EQ(json["flops"], 2 * (2 * tokens * 16 * (4 * 16 + 2 * 32) + 4 * tokens * 5 * 16));
 }
 
+TEST_F(Command, InspectCountsFusedOpsAsTheFileHasThem) {
+  const std::string layers = unfuse("inspect " + model_file("encoder_dynamic")).out;
+  EXPECT_NE(layers.find("fused ops in the file: 2, all opened\n"), std::string::npos) << layers;
+  const std::string attention = unfuse("inspect " + model_file("encoder_slow_path")).out;
+  EXPECT_NE(attention.find("fused ops in the file: 1, all opened\n"
+                           "  aten.scaled_dot_product_attention.default  inner.layers.0.self_attn"),
+            std::string::npos)
+      << attention;
+  // Dropout in the attention cannot be opened.
+  pt2::ArchiveEditor editor("encoder_slow_path.pt2");
+  editor.edit_model([](Json& model) {
+    for (Json& node : model["graph_module"]["graph"]["nodes"]) {
+      if (node["target"] != "torch.ops.aten.scaled_dot_product_attention.default") continue;
+      node["inputs"].push_back({{"name", "dropout_p"}, {"arg", {{"as_float", 0.5}}}, {"kind", 1}});
+    }
+  });
+  std::ofstream(path("dropout.pt2"), std::ios::binary) << editor.bytes();
+  const Finished left = unfuse("inspect " + path("dropout.pt2"));
+  EXPECT_NE(left.out.find("fused ops in the file: 1, 0 opened\n"), std::string::npos)
+      << left.out << left.err;
+}
+
+TEST_F(Command, InspectTellsWherePaddedRowsAreNotEagers) {
+  const auto notes = [&](const std::string& model) {
+    const Json json = Json::parse(unfuse("inspect --json " + model_file(model)).out);
+    std::string text;
+    for (const Json& note : json["notes"]) text += note.get<std::string>() + "\n";
+    return text;
+  };
+  const std::string note =
+      "inner: with a left-aligned padding mask eager's nested tensors give "
+      "zeros at padded rows, the exported graph computes them";
+  EXPECT_NE(notes("encoder_slow_path").find(note), std::string::npos) << notes("encoder_slow_path");
+  EXPECT_EQ(notes("encoder_dynamic"), "") << "no mask";
+  EXPECT_EQ(notes("encoder_layer_padding_bool"), "") << "no encoder around it";
+  EXPECT_NE(unfuse("inspect " + model_file("encoder_slow_path")).out.find("note: " + note),
+            std::string::npos);
+}
+
 TEST_F(Command, InspectNamesWhatIsLeftToTorch) {
   const Json json = Json::parse(unfuse("inspect --json " + model_file(kUnsupportedModel)).out);
   ASSERT_FALSE(json["left_to_torch"].empty());

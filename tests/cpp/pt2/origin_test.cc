@@ -25,6 +25,24 @@ TEST(Origin, ModulePathsInDynamosForm) {
   EXPECT_EQ(module_path("key,layers.1@3,m.Linear"), "layers.1");
 }
 
+TEST(Origin, ModulesHaveAClassByPath) {
+  const auto modules = [](const std::string& stack) {
+    std::map<std::string, std::string> classes;
+    collect_modules(stack, classes);
+    return classes;
+  };
+  using Classes = std::map<std::string, std::string>;
+  EXPECT_EQ(modules("L__self__,,m.Model;L__self__encoder,encoder,m.Encoder;17@1,encoder.0,n.Layer"),
+            (Classes{{"", "m.Model"}, {"encoder", "m.Encoder"}, {"encoder.0", "n.Layer"}}));
+  EXPECT_EQ(modules("L['self'],L['self'],m.M;L['self'].a[0],L['self'].a[slice(0, 2)]@1,m.A"),
+            (Classes{{"", "m.M"}, {"a.slice(0, 2)", "m.A"}}));
+  for (const char* none : {"", ";", ";;", "nonsense", "a,b", "a,b,c,d"}) {
+    EXPECT_EQ(modules(none), Classes()) << none;
+  }
+  const std::string hook = "_empty_nn_module_stack_from_metadata_hook";
+  EXPECT_EQ(modules(hook + "," + hook + "," + hook), Classes());
+}
+
 TEST(Origin, SourceIsTheUsersInnermostLine) {
   const std::string trace =
       "File \"/home/me/train.py\", line 7, in main\n    model(x)\n"
