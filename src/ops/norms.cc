@@ -79,6 +79,10 @@ constexpr OpInfo kRows[] = {
      "(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, "
      "Tensor)"},
     {"aten._weight_norm.default", "(Tensor v, Tensor g, int dim=0) -> Tensor"},
+    // Layer norm of input + residual, and the sum itself. Made and run by the CPU target alone.
+    {"unfuse.add_layer_norm",
+     "(Tensor input, Tensor residual, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, "
+     "float eps) -> (Tensor normalized, Tensor sum)"},
     {"aten._weight_norm_interface.default", "(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)"},
 };
 

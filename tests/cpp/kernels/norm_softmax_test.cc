@@ -20,6 +20,7 @@ struct NormCase {
   bool has_weight = true, has_bias = true;
   Placement input = {}, output = {};
   double offset = 0;  ///< added to all inputs
+  bool has_residual = false, has_sum = false;
 };
 
 class Norm : public ::testing::TestWithParam<NormCase> {};
@@ -35,6 +36,14 @@ TEST_P(Norm, MatchesDefinition) {
   input.fill_random(random, test.offset - 2, test.offset + 2);
   weight.fill_random(random);
   bias.fill_random(random);
+  Strided residual(placed(DType::kFloat32, test.sizes, test.input));
+  Strided sum(placed(DType::kFloat32, test.sizes, test.output));
+  residual.fill_random(random);
+  const auto value_of = [&](const Index& at) {
+    if (!test.has_residual) return input.get(at);
+    return static_cast<double>(static_cast<float>(input.get(at)) +
+                               static_cast<float>(residual.get(at)));
+  };
   NormSpec spec;
   spec.kind = test.kind;
   spec.input = input.spec();
@@ -44,29 +53,38 @@ TEST_P(Norm, MatchesDefinition) {
   spec.output = output.spec();
   spec.threads = 2;
   std::vector<Strided*> operands = {&input};
+  if (test.has_residual) {
+    spec.residual = residual.spec();
+    operands.push_back(&residual);
+  }
   if (spec.has_weight) operands.push_back(&weight);
   if (spec.has_bias) operands.push_back(&bias);
+  if (test.has_sum) {
+    spec.sum = sum.spec();
+    operands.push_back(&sum);
+  }
   operands.push_back(&output);
   run_kernel(*select_norm(spec), operands);
+  if (test.has_sum) expect_close(sum, value_of, 0);
   const auto leading = static_cast<std::ptrdiff_t>(test.sizes.size() - normalized.size());
   expect_close(
       output,
       [&](const Index& at) {
-        double sum = 0;
+        double total = 0;
         double count = 0;
         const auto over_row = [&](const auto& visit) {
           for_each_index(normalized, [&](const Index& inner) {
             Index element(at.begin(), at.begin() + leading);
             element.insert(element.end(), inner.begin(), inner.end());
-            visit(input.get(element));
+            visit(value_of(element));
           });
         };
-        over_row([&](double x) { sum += x, ++count; });
-        const double mean = test.kind == NormKind::kLayerNorm ? sum / count : 0;
+        over_row([&](double x) { total += x, ++count; });
+        const double mean = test.kind == NormKind::kLayerNorm ? total / count : 0;
         double squares = 0;
         over_row([&](double x) { squares += (x - mean) * (x - mean); });
         const Index inner(at.begin() + leading, at.end());
-        const double value = (input.get(at) - mean) / std::sqrt(squares / count + spec.eps);
+        const double value = (value_of(at) - mean) / std::sqrt(squares / count + spec.eps);
         return value * (spec.has_weight ? weight.get(inner) : 1) +
                (spec.has_bias ? bias.get(inner) : 0);
       },
@@ -91,6 +109,19 @@ INSTANTIATE_TEST_SUITE_P(
         NormCase{"far_from_zero", NormKind::kLayerNorm, {5, 300}, 1, true, true, {}, {}, 1000},
         NormCase{"no_rows", NormKind::kLayerNorm, {0, 64}},
         NormCase{"no_columns", NormKind::kLayerNorm, {4, 0}},
+        NormCase{
+            "residual", NormKind::kLayerNorm, {5, 67}, 1, true, true, {{}, 5}, {{}, 3}, 0, true},
+        NormCase{"residual_and_sum",
+                 NormKind::kLayerNorm,
+                 {5, 6, 40},
+                 1,
+                 true,
+                 true,
+                 {{1, 0, 2}},
+                 {{}, 3},
+                 0,
+                 true,
+                 true},
         NormCase{"rms", NormKind::kRmsNorm, {5, 64}},
         NormCase{"rms_odd", NormKind::kRmsNorm, {3, 7, 131}},
         NormCase{"rms_plain", NormKind::kRmsNorm, {5, 64}, 1, false}),

@@ -30,4 +30,7 @@ void pack_projections(Graph& graph);
 /// linear, relu or gelu or silu, and an add become one unfuse.linear.
 void fuse_linear_epilogues(Graph& graph);
 
+/// An add and the layer norm of the sum become one unfuse.add_layer_norm.
+void fuse_residual_norm(Graph& graph);
+
 }  // namespace unfuse::cpu

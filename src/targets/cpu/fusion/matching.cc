@@ -20,17 +20,20 @@ bool is_float32(const Value* value) {
   return value->is_tensor() && value->dtype() == DType::kFloat32;
 }
 
-Value* added_to(const Value* operand, const Node& sum) {
-  if (!sum.is("aten.add.Tensor") || !sum.argument(0).is_value() || !sum.argument(1).is_value()) {
-    return nullptr;
+bool is_plain_sum(const Node& node) {
+  if (!node.is("aten.add.Tensor") || !node.argument(0).is_value() || !node.argument(1).is_value()) {
+    return false;
   }
-  const Argument& alpha = sum.argument("alpha");
-  if (!alpha.is_constant_scalar() || alpha.number() != 1) return nullptr;
+  const Argument& alpha = node.argument("alpha");
+  return alpha.is_constant_scalar() && alpha.number() == 1 && is_float32(node.input(0)) &&
+         is_float32(node.input(1)) && is_float32(node.result());
+}
+
+Value* added_to(const Value* operand, const Node& sum) {
+  if (!is_plain_sum(sum)) return nullptr;
   Value* other = sum.input(sum.input(0) == operand ? 1 : 0);
   const auto& sizes = sum.result()->sizes();
-  const bool fits = is_float32(other) && is_float32(operand) && is_float32(sum.result()) &&
-                    other->sizes() == sizes && operand->sizes() == sizes;
-  return fits ? other : nullptr;
+  return other->sizes() == sizes && operand->sizes() == sizes ? other : nullptr;
 }
 
 Value* replace_node(Graph& graph, Node* replaced, std::string_view op, Arguments arguments,

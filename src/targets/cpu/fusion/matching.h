@@ -17,6 +17,9 @@ bool is_any(const Node& node, std::initializer_list<std::string_view> ops);
 /// A float32 tensor: what the target's fused ops compute in.
 bool is_float32(const Value* value);
 
+/// add.Tensor of two float32 tensors, as they are.
+bool is_plain_sum(const Node& node);
+
 /// The other operand of a plain sum of two float32 tensors, all three of the same sizes; null when
 /// the node is no such sum.
 Value* added_to(const Value* operand, const Node& sum);

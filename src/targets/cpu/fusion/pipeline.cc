@@ -31,6 +31,7 @@ constexpr Pass kPasses[] = {
     {"order_linear_rows", plain<order_linear_rows>},
     {"pack_projections", plain<pack_projections>},
     {"fuse_linear_epilogues", plain<fuse_linear_epilogues>},
+    {"fuse_residual_norm", plain<fuse_residual_norm>},
     {"eliminate_dead_code", plain<passes::eliminate_dead_code>, false},
 };
 

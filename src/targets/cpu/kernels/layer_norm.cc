@@ -18,7 +18,9 @@
 namespace unfuse::cpu {
 using NormRowFunction = void (*)(const float* from, std::int64_t count, double eps,
                                  const float* weight, const float* bias, float* to);
-}
+using AddRowFunction = void (*)(const float* left, const float* right, std::int64_t count,
+                                float* to);
+}  // namespace unfuse::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -82,6 +84,18 @@ void rms_norm_row(const float* from, std::int64_t count, double eps, const float
   scale_row(from, count, 0.0f, 0.0f, factor, weight, bias, to);
 }
 
+void add_row(const float* left, const float* right, std::int64_t count, float* to) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::Add(hn::LoadU(d, left + i), hn::LoadU(d, right + i)), d, to + i);
+  }
+  for (; i < count; ++i) to[i] = left[i] + right[i];
+}
+
+AddRowFunction add_row_function() { return add_row; }
+
 NormRowFunction norm_row_function(NormKind kind) {
   return kind == NormKind::kLayerNorm ? layer_norm_row : rms_norm_row;
 }
@@ -93,6 +107,7 @@ HWY_AFTER_NAMESPACE();
 namespace unfuse::cpu {
 
 HWY_EXPORT(norm_row_function);
+HWY_EXPORT(add_row_function);
 
 namespace {
 
@@ -104,6 +119,8 @@ class NormKernel final : public Kernel {
  public:
   explicit NormKernel(const NormSpec& spec)
       : eps_(spec.eps),
+        has_residual_(spec.residual.has_value()),
+        has_sum_(spec.sum.has_value()),
         has_weight_(spec.has_weight),
         has_bias_(spec.has_bias),
         threads_(spec.threads) {
@@ -114,26 +131,44 @@ class NormKernel final : public Kernel {
     for (std::size_t dim = leading; dim < spec.input.sizes.size(); ++dim) {
       row_size_ *= spec.input.sizes[dim];
     }
+    const OperandSpec& residual = spec.residual ? *spec.residual : spec.input;
+    const OperandSpec& sum = spec.sum ? *spec.sum : spec.output;
     nest_ = make_loop_nest(first(spec.input.sizes),
-                           {first(spec.input.strides), first(spec.output.strides)},
+                           {first(spec.input.strides), first(residual.strides), first(sum.strides),
+                            first(spec.output.strides)},
                            LoopOrder::kReorder);
     function_ = HWY_DYNAMIC_DISPATCH(norm_row_function)(spec.kind);
+    add_ = HWY_DYNAMIC_DISPATCH(add_row_function)();
   }
 
   void run(std::span<void* const> operands, std::byte*) const override {
-    const auto* input = static_cast<const float*>(operands[0]);
-    const auto* weight = has_weight_ ? static_cast<const float*>(operands[1]) : nullptr;
-    const auto* bias =
-        has_bias_ ? static_cast<const float*>(operands[operands.size() - 2]) : nullptr;
-    auto* output = static_cast<float*>(operands.back());
     if (row_size_ == 0 || nest_.inner_size() == 0) return;
+    std::size_t next = 0;
+    const auto take = [&](bool is_there) {
+      return is_there ? static_cast<float*>(operands[next++]) : nullptr;
+    };
+    const float* input = take(true);
+    const float* residual = take(has_residual_);
+    const float* weight = take(has_weight_);
+    const float* bias = take(has_bias_);
+    float* sum = take(has_sum_);
+    float* output = take(true);
+    if (sum == nullptr) sum = output;  // a row of sums is normalized where it is
     const std::int64_t grain = std::max<std::int64_t>(1, kGrain / row_size_);
     const std::int64_t rows = nest_.rows() * nest_.inner_size();
     parallel_for(threads_, rows, grain, [&](std::int64_t begin, std::int64_t end) {
-      RowWalker from(nest_.sizes, nest_.strides[0], begin);
-      RowWalker to(nest_.sizes, nest_.strides[1], begin);
-      for (std::int64_t row = begin; row < end; ++row, from.next(), to.next()) {
-        function_(input + from.offset(), row_size_, eps_, weight, bias, output + to.offset());
+      const auto walk = [&](std::size_t operand) {
+        return RowWalker(nest_.sizes, nest_.strides[operand], begin);
+      };
+      RowWalker from = walk(0), other = walk(1), between = walk(2), to = walk(3);
+      for (std::int64_t row = begin; row < end; ++row) {
+        const float* normalized = input + from.offset();
+        if (residual != nullptr) {
+          add_(normalized, residual + other.offset(), row_size_, sum + between.offset());
+          normalized = sum + between.offset();
+        }
+        function_(normalized, row_size_, eps_, weight, bias, output + to.offset());
+        for (RowWalker* walker : {&from, &other, &between, &to}) walker->next();
       }
     });
   }
@@ -142,22 +177,28 @@ class NormKernel final : public Kernel {
   LoopNest nest_;
   std::int64_t row_size_ = 1;
   double eps_;
-  bool has_weight_, has_bias_;
+  bool has_residual_, has_sum_, has_weight_, has_bias_;
   int threads_;
   NormRowFunction function_;
+  AddRowFunction add_;
 };
 
 }  // namespace
 
 KernelPtr select_norm(const NormSpec& spec) {
-  require(spec.input.dtype == DType::kFloat32 && spec.output.dtype == DType::kFloat32, kName,
-          "an operand that is not float32");
-  require(spec.input.sizes == spec.output.sizes, kName, "input and output differ in sizes");
   require(spec.normalized_rank >= 1 && spec.normalized_rank <= spec.input.rank(), kName,
           "more normalized dims than there are");
-  require(trailing_dims_contiguous(spec.input, spec.normalized_rank) &&
-              trailing_dims_contiguous(spec.output, spec.normalized_rank),
-          kName, "normalized dims that are not contiguous");
+  require(spec.residual.has_value() || !spec.sum.has_value(), kName, "a sum without a residual");
+  const auto check = [&](const OperandSpec& operand) {
+    require(operand.dtype == DType::kFloat32, kName, "an operand that is not float32");
+    require(operand.sizes == spec.input.sizes, kName, "operands that differ in sizes");
+    require(trailing_dims_contiguous(operand, spec.normalized_rank), kName,
+            "normalized dims that are not contiguous");
+  };
+  check(spec.input);
+  check(spec.output);
+  if (spec.residual) check(*spec.residual);
+  if (spec.sum) check(*spec.sum);
   require(!(spec.has_bias && spec.kind == NormKind::kRmsNorm), kName, "RMS norm with a bias");
   return std::make_unique<NormKernel>(spec);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "targets/cpu/kernels/kernel.h"
 
@@ -12,17 +13,23 @@ enum class NormKind {
   kRmsNorm,    ///< x / sqrt(mean(x^2) + eps) * weight
 };
 
-/// Operands: input, weight (only if has_weight), bias (only if has_bias), output.
+/// Operands: input, residual (only if there is one), weight (only if has_weight), bias (only if
+/// has_bias), sum (only if there is one), output.
 struct NormSpec {
   NormKind kind = NormKind::kLayerNorm;
   /// float32; the last `normalized_rank` dims are contiguous (trailing_dims_contiguous), the
   /// leading dims may have any strides.
   OperandSpec input;
+  /// float32 of the input's sizes, strides as for the input: input + residual is normalized.
+  std::optional<OperandSpec> residual = std::nullopt;
   std::int64_t normalized_rank = 1;
   /// float32 with the sizes of the normalized dims, contiguous. RMS norm takes no bias.
   bool has_weight = false;
   bool has_bias = false;
   double eps = 1e-5;
+  /// Where input + residual is written, only if there is a residual; float32, input's sizes,
+  /// strides as for the input. May be the input's or the residual's own memory, not the output's.
+  std::optional<OperandSpec> sum = std::nullopt;
   /// float32, input's sizes, strides as for the input. May be the input's own memory.
   OperandSpec output;
   int threads = 1;

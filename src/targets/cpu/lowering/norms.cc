@@ -1,5 +1,6 @@
 // Normalisations.
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "targets/cpu/kernels/layer_norm.h"
@@ -23,8 +24,14 @@ Refusal accept_first_result_only(const Node& node) {
   return accept_float32(node);
 }
 
+struct Residual {
+  View added;
+  std::optional<View> sum;  ///< where it is written
+};
+
 void emit_norm(LoweringContext& context, NormKind kind, const View& input, std::int64_t rank,
-               const Value* weight, const Value* bias, double eps, const View& to) {
+               const Value* weight, const Value* bias, double eps, const View& to,
+               const std::optional<Residual>& residual = std::nullopt) {
   NormSpec spec;
   spec.kind = kind;
   spec.input = input.spec;
@@ -37,25 +44,57 @@ void emit_norm(LoweringContext& context, NormKind kind, const View& input, std::
   std::int64_t normalized = 1;
   for (std::int64_t i = input.rank() - rank; i < input.rank(); ++i) normalized *= input.size(i);
   std::vector<View> inputs = {input};
+  std::vector<View> outputs = {to};
+  if (residual) {
+    spec.residual = residual->added.spec;
+    inputs.push_back(residual->added);
+  }
+  if (residual && residual->sum) {
+    spec.sum = residual->sum->spec;
+    outputs.insert(outputs.begin(), *residual->sum);
+  }
   for (const Value* value : {weight, bias}) {
     if (value != nullptr) inputs.push_back(row_operand(context, value, normalized));
   }
-  context.emit(select_norm(spec), inputs, {to});
+  context.emit(select_norm(spec), inputs, outputs);
+}
+
+View with_contiguous_rows(LoweringContext& context, const View& view, std::int64_t rank) {
+  return trailing_dims_contiguous(view.spec, rank) ? view : context.contiguous(view);
+}
+
+View result_of_rows(LoweringContext& context, const Value* value, std::int64_t rank) {
+  View to = context.result(value);
+  return trailing_dims_contiguous(to.spec, rank) ? to : context.contiguous_result(value);
 }
 
 /// layer_norm, native_layer_norm, rms_norm: the arguments that an op lacks are absent.
 template <NormKind kKind>
 void lower_norm(const Node& node, LoweringContext& context) {
   const auto rank = static_cast<std::int64_t>(node.argument("normalized_shape").dims().size());
-  View input = context.view(node.input(0));
-  if (!trailing_dims_contiguous(input.spec, rank)) input = context.contiguous(input);
-  View to = context.result(node.result());
-  if (!trailing_dims_contiguous(to.spec, rank)) to = context.contiguous_result(node.result());
+  const View input = with_contiguous_rows(context, context.view(node.input(0)), rank);
+  const View to = result_of_rows(context, node.result(), rank);
   const bool has_bias = node.op().schema.index_of("bias") >= 0;
   const Argument& eps = node.argument("eps");
   emit_norm(context, kKind, input, rank, node.argument("weight").value_or_null(),
             has_bias ? node.argument("bias").value_or_null() : nullptr,
             eps.is_none() ? std::numeric_limits<float>::epsilon() : eps.number(), to);
+}
+
+void lower_add_layer_norm(const Node& node, LoweringContext& context) {
+  const auto rank = static_cast<std::int64_t>(node.argument("normalized_shape").dims().size());
+  const Sizes sizes = context.sizes(node.result());
+  const auto operand = [&](int index) {
+    const View view = broadcast(context.view(node.input(index)), sizes);
+    return with_contiguous_rows(context, view, rank);
+  };
+  const View input = operand(0);
+  Residual residual{operand(1), std::nullopt};
+  const View to = result_of_rows(context, node.result(), rank);
+  const Value* sum = node.result(1);
+  if (sum->use_count() > 0) residual.sum = result_of_rows(context, sum, rank);
+  emit_norm(context, NormKind::kLayerNorm, input, rank, node.argument("weight").value_or_null(),
+            node.argument("bias").value_or_null(), node.argument("eps").number(), to, residual);
 }
 
 Refusal accept_batch_norm(const Node& node) {
@@ -141,6 +180,7 @@ void lower_group_norm(const Node& node, LoweringContext& context) {
 constexpr LoweringRow kRows[] = {
     {"aten.layer_norm.default", accept_float32, lower_norm<NormKind::kLayerNorm>},
     {"aten.native_layer_norm.default", accept_first_result_only, lower_norm<NormKind::kLayerNorm>},
+    {"unfuse.add_layer_norm", refuse_from_outside, lower_add_layer_norm},
     {"aten.rms_norm.default", accept_float32, lower_norm<NormKind::kRmsNorm>},
     {"aten._fused_rms_norm.default", accept_first_result_only, lower_norm<NormKind::kRmsNorm>},
     {"aten.batch_norm.default", accept_batch_norm, lower_batch_norm},
