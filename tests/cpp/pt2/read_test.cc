@@ -7,6 +7,7 @@
 #include <fstream>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -22,11 +23,11 @@ using testing::HasSubstr;
 
 ExportedProgram read_data(const std::string& name) { return read(data_path(name)); }
 
-const GraphInput& input_named(const Graph& graph, const std::string& target) {
+const GraphInput& input_named(const Graph& graph, std::string_view target) {
   for (const GraphInput& input : graph.inputs()) {
     if (input.target == target) return input;
   }
-  throw std::runtime_error("no input " + target);
+  throw std::runtime_error("no input " + std::string(target));
 }
 
 Node* only_node(const Graph& graph, const std::string& op_name) {
@@ -101,7 +102,8 @@ TEST(Read, ImportIndexIsThePlaceInTheFile) {
   const auto& nodes = model["graph_module"]["graph"]["nodes"];
   EXPECT_LT(program.graph.node_count(), nodes.size());
   for (const Node* node : program.graph.nodes()) {
-    EXPECT_EQ("torch.ops." + node->op().name, nodes.at(node->import_index())["target"]);
+    const auto target = nodes.at(node->import_index())["target"].get<std::string>();
+    EXPECT_EQ("torch.ops." + node->op().name, target);
   }
 }
 
