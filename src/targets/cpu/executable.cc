@@ -115,7 +115,7 @@ std::shared_ptr<const Preparation> Executable::prepare(std::span<const Tensor> p
 
 std::shared_ptr<const Plan> Executable::plan(std::span<const InputValue> inputs,
                                              int threads) const {
-  const int run_threads = threads > 0 ? threads : implementation_->threads;
+  const int run_threads = usable_threads(threads > 0 ? threads : implementation_->threads);
   SymbolValues symbols = implementation_->binding.bind(inputs);
   PlanCache::Key key;
   key.push_back(run_threads);

@@ -11,6 +11,7 @@
 #include <vector>
 #else
 #include <omp.h>
+#include <pthread.h>
 #endif
 
 namespace unfuse::cpu {
@@ -85,13 +86,30 @@ void run_parts(int parts, const Part& part, FirstException& exception) {
   run_part(0, parts, part, exception);
 }
 
+constexpr bool threads_are_lost = false;
+
 int available_threads() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 #else
 
+/// True for the thread that a forked process begins with, where threads had run before the fork:
+/// OpenMP would wait for the ones it kept, which a fork does not copy, and never go on.
+thread_local bool threads_are_lost = false;
+
+void lose_threads() {
+  threads_are_lost = true;
+  omp_set_num_threads(1);  // for oneDNN
+}
+
+void watch_for_forks() {
+  static const int watched = pthread_atfork(nullptr, nullptr, lose_threads);
+  (void)watched;
+}
+
 void run_parts(int parts, const Part& part, FirstException& exception) {
+  watch_for_forks();
 #pragma omp parallel num_threads(parts)
   {
     // The runtime may give fewer threads than asked for.
@@ -114,7 +132,8 @@ std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
 
 /// Threads that are worth it; 1 to run in place.
 int useful_threads(int threads, std::int64_t grains) {
-  return current_index >= 0 ? 1 : static_cast<int>(std::min<std::int64_t>(threads, grains));
+  if (current_index >= 0) return 1;
+  return static_cast<int>(std::min<std::int64_t>(usable_threads(threads), grains));
 }
 
 }  // namespace
@@ -162,6 +181,8 @@ int default_threads() {
   }
   return available_threads();
 }
+
+int usable_threads(int wanted) { return threads_are_lost ? 1 : wanted; }
 
 int thread_index() { return std::max(current_index, 0); }
 

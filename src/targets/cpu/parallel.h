@@ -39,6 +39,10 @@ void parallel_for_dynamic(int threads, std::int64_t count, std::int64_t grain, R
 /// OMP_NUM_THREADS when set, else the cores this process may use.
 int default_threads();
 
+/// `wanted`, but 1 on the thread that a forked process begins with, when threads had run before the
+/// fork: OpenMP's do not outlive it there. (A thread that is started after the fork gets its own.)
+int usable_threads(int wanted);
+
 /// Index of the calling thread within the current parallel_for, below its `threads`; 0 outside.
 int thread_index();
 

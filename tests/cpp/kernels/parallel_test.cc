@@ -1,6 +1,8 @@
 #include "targets/cpu/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -131,6 +133,24 @@ TEST(ParallelForDynamic, PassesExceptionsOn) {
     EXPECT_THROW(run(), std::runtime_error);
     EXPECT_EQ(thread_index(), 0);
   }
+}
+
+TEST(UsableThreads, AForkedProcessGoesOnWithOneThread) {
+  std::atomic<int> calls{0};
+  const auto count = [&](std::int64_t, std::int64_t) { ++calls; };
+  parallel_for(4, 4, 1, count);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // ends it, should it wait for threads that are not there
+    calls = 0;
+    parallel_for(4, 4, 1, count);
+    parallel_for_dynamic(4, 4, 1, count);
+    _exit(calls >= 2 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(usable_threads(4), 4);
 }
 
 TEST(DefaultThreads, FollowsTheEnvironment) { EXPECT_GE(default_threads(), 1); }
