@@ -251,6 +251,39 @@ TEST(PackedLinear, RefusesOtherStrides) {
   EXPECT_THROW(select_packed_linear(spec), Error);
 }
 
+TEST(PackedLinear, ManyBlocksOfRowsAndPanels) {
+  check_linear(
+      {{421}, 130, 150, true, Epilogue::kGelu, DType::kFloat32, {}, 3, Residual::kOwnMemory});
+  // So deep that few rows go by a panel at once.
+  check_linear(
+      {{131}, 2800, 70, false, Epilogue::kNone, DType::kFloat32, {}, 0, Residual::kInPlace});
+}
+
+TEST(PackedLinear, SameBitsOnAnyNumberOfThreads) {
+  std::mt19937 random(5);
+  for (const std::int64_t rows : {1, 5, 16, 203}) {
+    Strided input(placed(DType::kFloat32, {rows, 300}));
+    Strided weight(placed(DType::kFloat32, {333, 300}));
+    input.fill_random(random);
+    weight.fill_random(random);
+    const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), 1);
+    PackedLinearSpec spec;
+    spec.input = input.spec();
+    spec.out_features = 333;
+    spec.output = placed(DType::kFloat32, {rows, 333});
+    std::vector<Strided> outputs(5, Strided(spec.output));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      spec.threads = std::vector<int>{1, 2, 3, 4, 16}[i];
+      run_kernel_on(*select_packed_linear(spec),
+                    {input.data(), packed_operand(*packed), outputs[i].data()});
+    }
+    for (const Strided& output : outputs) {
+      expect_close(
+          output, [&](const Index& at) { return outputs[0].get(at); }, 0);
+    }
+  }
+}
+
 TEST(PackedLinear, RunsFromManyThreads) {
   std::mt19937 random(5);
   Strided input(placed(DType::kFloat32, {100, 64}));

@@ -2,79 +2,80 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "targets/cpu/kernels/aligned_buffer.h"
 #include "targets/cpu/kernels/epilogue.h"
 #include "targets/cpu/kernels/panel_gemm.h"
-#include "targets/cpu/kernels/widen_weight.h"
+#include "targets/cpu/kernels/panel_pack.h"
+#include "targets/cpu/kernels/product_split.h"
+#include "targets/cpu/kernels/tile_io.h"
 #include "targets/cpu/parallel.h"
 
 namespace unfuse::cpu {
 namespace {
 
-std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+bool is_packable(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
 
-/// The weight's transpose [K, N] in panels of some columns, each panel row after row, the last one
-/// filled up with zeros. Remembers the functions that its width belongs to.
+/// The weight's transpose [K, N] in panels.
 class PanelWeight final : public Packed {
  public:
   PanelWeight(std::int64_t in_features, std::int64_t out_features)
-      : functions_(panel_functions()),
-        in_features_(in_features),
-        out_features_(out_features),
-        buffer_(static_cast<std::size_t>(panels() * panel_elements()) * sizeof(float)) {}
+      : layout_(in_features, out_features),
+        buffer_(static_cast<std::size_t>(layout_.size()) * sizeof(float)) {}
 
   std::size_t bytes() const override { return buffer_.bytes(); }
-  const PanelFunctions& functions() const { return functions_; }
-  std::int64_t in_features() const { return in_features_; }
-  std::int64_t out_features() const { return out_features_; }
-  std::int64_t panels() const { return divide_up(out_features_, functions_.width); }
+  const PanelLayout& layout() const { return layout_; }
   const float* panel(std::int64_t index) const {
-    return reinterpret_cast<const float*>(buffer_.data()) + index * panel_elements();
+    return reinterpret_cast<const float*>(buffer_.data()) + layout_.offset(index);
   }
 
-  /// `weight` is [N, K], contiguous.
-  void pack(const float* weight, int threads) {
-    parallel_for(threads, panels(), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t index = begin; index < end; ++index) pack_panel(weight, index);
+  /// `weight` is [N, K].
+  void pack(const OperandSpec& weight, const void* data, int threads) {
+    const bool in_place =
+        weight.dtype == DType::kFloat32 && (weight.strides[0] == 1 || weight.strides[1] == 1);
+    parallel_for(threads, layout_.panels(), 1, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<float> rows(in_place ? 0 : static_cast<std::size_t>(layout_.largest_panel()));
+      for (std::int64_t index = begin; index < end; ++index) {
+        StridedMatrix from = {static_cast<const float*>(data), weight.strides[1],
+                              weight.strides[0]};
+        if (!in_place) from = widened(weight, data, index, rows.data());
+        layout_.pack(index, from, mutable_panel(index));
+      }
     });
   }
 
  private:
-  std::int64_t panel_elements() const { return in_features_ * functions_.width; }
-
-  void pack_panel(const float* weight, std::int64_t index) {
-    const std::int64_t width = functions_.width;
-    float* to = reinterpret_cast<float*>(buffer_.data()) + index * panel_elements();
-    const std::int64_t used = std::min(width, out_features_ - index * width);
-    if (used < width) std::fill(to, to + panel_elements(), 0.0F);
-    for (std::int64_t n = 0; n < used; ++n) {
-      const float* from = weight + (index * width + n) * in_features_;
-      for (std::int64_t k = 0; k < in_features_; ++k) to[k * width + n] = from[k];
-    }
+  float* mutable_panel(std::int64_t index) {
+    return reinterpret_cast<float*>(buffer_.data()) + layout_.offset(index);
   }
 
-  PanelFunctions functions_;
-  std::int64_t in_features_;
-  std::int64_t out_features_;
+  /// The rows of the weight that are the columns of a panel, as contiguous float32.
+  StridedMatrix widened(const OperandSpec& weight, const void* data, std::int64_t index,
+                        float* rows) const {
+    const LoadFunction load = load_function(weight.dtype, RegisterType::kFloat32);
+    const std::int64_t first = layout_.first_column(index);
+    for (std::int64_t n = 0; n < layout_.columns_of(index); ++n) {
+      const auto offset = static_cast<std::ptrdiff_t>(
+          (first + n) * weight.strides[0] * static_cast<std::int64_t>(dtype_size(weight.dtype)));
+      load(static_cast<const std::byte*>(data) + offset, weight.strides[1], layout_.depth(),
+           rows + n * layout_.depth());
+    }
+    return {rows - first * layout_.depth(), 1, layout_.depth()};
+  }
+
+  PanelLayout layout_;
   AlignedBuffer buffer_;
 };
-
-/// Rows that one task takes: enough for a panel read from the outer caches to pay, few enough for
-/// the rows themselves to stay in them, and for each thread to get several tasks.
-std::int64_t rows_of_task(std::int64_t rows, int threads) {
-  constexpr std::int64_t kFewest = 8;
-  constexpr std::int64_t kMost = 96;
-  const std::int64_t share = divide_up(rows, std::int64_t{threads} * 2);
-  return std::clamp(divide_up(share, kFewest) * kFewest, kFewest, kMost);
-}
 
 class PackedLinearKernel final : public Kernel {
  public:
   explicit PackedLinearKernel(const PackedLinearSpec& spec)
       : rows_(spec.output.numel() / spec.out_features),
-        in_features_(spec.input.sizes.back()),
-        out_features_(spec.out_features),
+        layout_(spec.input.sizes.back(), spec.out_features),
+        split_(rows_, layout_, spec.threads, 1),
         input_stride_(leading_stride(spec.input, 1)),
         output_stride_(leading_stride(spec.output, 1)),
         has_bias_(spec.has_bias),
@@ -83,67 +84,68 @@ class PackedLinearKernel final : public Kernel {
         epilogue_(spec.epilogue),
         threads_(spec.threads) {}
 
-  void run(std::span<void* const> operands, std::byte*) const override {
-    const auto& weight = static_cast<const PanelWeight&>(packed_from_operand(operands[1]));
-    require(weight.in_features() == in_features_ && weight.out_features() == out_features_,
-            "packed linear", "a weight that was packed for other sizes");
-    Operands given;
-    given.input = static_cast<const float*>(operands.front());
-    given.output = static_cast<float*>(operands.back());
-    if (has_bias_) given.bias = static_cast<const float*>(operands[2]);
-    if (has_residual_) {
-      given.residual = static_cast<const float*>(operands[operands.size() - 2]);
-    }
-    multiply(weight, given);
+  std::size_t scratch_bytes() const override {
+    return static_cast<std::size_t>(threads_) * sums_size() * sizeof(float);
   }
 
- private:
-  struct Operands {
-    const float* input = nullptr;
-    const float* bias = nullptr;
-    const float* residual = nullptr;
-    float* output = nullptr;
-  };
-
-  /// Tasks are row blocks; where there are too few rows for all threads, panels.
-  void multiply(const PanelWeight& weight, const Operands& given) const {
-    const std::int64_t block = rows_of_task(rows_, threads_);
-    const std::int64_t blocks = divide_up(rows_, block);
-    const std::int64_t groups = blocks >= threads_ ? 1 : weight.panels();
-    const std::int64_t panels = weight.panels() / groups;
-    parallel_for(threads_, blocks * groups, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t task = begin; task < end; ++task) {
-        const std::int64_t row = task / groups * block;
-        const std::int64_t first = task % groups * panels;
-        for (std::int64_t panel = first; panel < first + panels; ++panel) {
-          run_block(weight, panel, row, std::min(block, rows_ - row), given);
-        }
-      }
+  void run(std::span<void* const> operands, std::byte* scratch) const override {
+    const auto& weight = static_cast<const PanelWeight&>(packed_from_operand(operands[1]));
+    require(weight.layout().depth() == layout_.depth() &&
+                weight.layout().columns() == layout_.columns(),
+            "packed linear", "a weight that was packed for other sizes");
+    PanelBlock whole;
+    whole.input = static_cast<const float*>(operands.front());
+    whole.input_stride = input_stride_;
+    whole.rows = rows_;
+    whole.depth = layout_.depth();
+    if (has_bias_) whole.bias = static_cast<const float*>(operands[2]);
+    whole.epilogue = epilogue_;
+    if (has_residual_) whole.residual = static_cast<const float*>(operands[operands.size() - 2]);
+    whole.residual_stride = residual_stride_;
+    whole.output = static_cast<float*>(operands.back());
+    whole.output_stride = output_stride_;
+    parallel_for(threads_, split_.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
+      PanelBlock block = whole;
+      block.sums = reinterpret_cast<float*>(scratch) +
+                   static_cast<std::size_t>(thread_index()) * sums_size();
+      for (std::int64_t part = begin; part < end; ++part) run_part(weight, part, block);
     });
   }
 
-  void run_block(const PanelWeight& weight, std::int64_t panel, std::int64_t row, std::int64_t rows,
-                 const Operands& given) const {
-    const std::int64_t column = panel * weight.functions().width;
-    PanelTile tile;
-    tile.input = given.input + row * input_stride_;
-    tile.input_stride = input_stride_;
-    tile.rows = rows;
-    tile.panel = weight.panel(panel);
-    tile.depth = in_features_;
-    tile.bias = has_bias_ ? given.bias + column : nullptr;
-    tile.epilogue = epilogue_;
-    if (has_residual_) tile.residual = given.residual + row * residual_stride_ + column;
-    tile.residual_stride = residual_stride_;
-    tile.output = given.output + row * output_stride_ + column;
-    tile.output_stride = output_stride_;
-    tile.columns = std::min(weight.functions().width, out_features_ - column);
-    weight.functions().run(tile);
+ private:
+  std::size_t sums_size() const {
+    return static_cast<std::size_t>(split_.rows_at_once() * panel_functions().width);
+  }
+
+  void run_part(const PanelWeight& weight, std::int64_t part, const PanelBlock& whole) const {
+    const IndexRange rows = split_.rows_of(part);
+    const IndexRange panels = split_.panels_of(part);
+    for (std::int64_t row = rows.begin; row < rows.end; row += split_.rows_at_once()) {
+      const std::int64_t count = std::min(split_.rows_at_once(), rows.end - row);
+      for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
+        PanelBlock block = cut(whole, row, count, layout_.first_column(panel));
+        block.panel = weight.panel(panel);
+        block.panel_stride = layout_.row_stride(panel);
+        block.columns = layout_.columns_of(panel);
+        panel_functions().run(block);
+      }
+    }
+  }
+
+  /// The rows of a block, from a column on.
+  static PanelBlock cut(PanelBlock block, std::int64_t row, std::int64_t rows,
+                        std::int64_t column) {
+    block.input += row * block.input_stride;
+    block.rows = rows;
+    if (block.bias != nullptr) block.bias += column;
+    if (block.residual != nullptr) block.residual += row * block.residual_stride + column;
+    block.output += row * block.output_stride + column;
+    return block;
   }
 
   std::int64_t rows_;
-  std::int64_t in_features_;
-  std::int64_t out_features_;
+  PanelLayout layout_;
+  ProductSplit split_;
   std::int64_t input_stride_;
   std::int64_t output_stride_;
   bool has_bias_;
@@ -157,10 +159,10 @@ class PackedLinearKernel final : public Kernel {
 
 PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, int threads) {
   require(weight.rank() == 2, "packed linear", "a weight that is not of rank 2");
+  require(is_packable(weight.dtype), "packed linear",
+          "a weight that is not float32, float16 or bfloat16");
   auto packed = std::make_shared<PanelWeight>(weight.sizes[1], weight.sizes[0]);
-  if (weight.numel() == 0) return packed;
-  const AlignedBuffer wide = widen_weight(weight, data, threads);
-  packed->pack(reinterpret_cast<const float*>(wide.data()), threads);
+  if (weight.numel() != 0) packed->pack(weight, data, threads);
   return packed;
 }
 

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "targets/cpu/kernels/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "targets/cpu/kernels/panel_gemm.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "targets/cpu/kernels/tile_loop-inl.h"
 #include "targets/cpu/kernels/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,47 +22,133 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
 // Registers: rows x vectors sums, `vectors` weights and a broadcast. 32 vector registers hold
-// 8 x 3, the 16 of AVX2 4 x 3.
+// 6 x 4, the 16 of AVX2 4 x 3.
 #undef UNFUSE_PANEL_ROWS
+#undef UNFUSE_PANEL_VECTORS
 #if UNFUSE_FEW_REGISTERS
 #define UNFUSE_PANEL_ROWS 4
+#define UNFUSE_PANEL_VECTORS 3
 #else
-#define UNFUSE_PANEL_ROWS 8
+#define UNFUSE_PANEL_ROWS 6
+#define UNFUSE_PANEL_VECTORS 4
 #endif
 constexpr int kMaxRows = UNFUSE_PANEL_ROWS;
-constexpr int kVectors = 3;
-constexpr std::size_t kMaxWidth = kVectors * HWY_MAX_BYTES / sizeof(float);
+constexpr int kMaxVectors = UNFUSE_PANEL_VECTORS;
+constexpr std::size_t kMaxWidth = kMaxVectors * HWY_MAX_BYTES / sizeof(float);
 
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(D())); }
 
-/// sums[r, n] (+)= input[r, 0:depth] . panel[0:depth, n] for kRows rows and one full panel.
-template <int kRows>
-HWY_INLINE void add_part(const float* HWY_RESTRICT input, std::int64_t input_stride,
-                         const float* HWY_RESTRICT panel, std::int64_t depth, bool first,
-                         float* HWY_RESTRICT sums) {
+/// Rows of a matrix, each of as many columns as the panel has.
+template <class T>
+struct Rows {
+  T* data = nullptr;
+  std::int64_t stride = 0;
+
+  HWY_INLINE Rows from(std::int64_t row) const {
+    return data == nullptr ? *this : Rows{data + row * stride, stride};
+  }
+};
+
+/// A part of the depth of one panel and the rows of some tiles.
+struct TileRun {
+  std::int64_t tiles;
+  Rows<const float> input;
+  Rows<const float> panel;
+  std::int64_t depth;
+  float* sums;  ///< [rows, whole vectors of columns], contiguous
+  /// What is written and read next, brought into the cache meanwhile, or none.
+  Rows<const float> next_output;
+  Rows<const float> next_residual;
+};
+
+// Loops over registers must be unrolled: an array of vectors that is indexed by a variable lives in
+// memory.
+#define UNFUSE_UNROLL _Pragma("GCC unroll 8")
+
+/// sums[r, n] (+)= input[r, 0:depth] . panel[0:depth, n]
+template <int kRows, int kVectors, bool kAdd>
+HWY_INLINE void sum_tile(const TileRun& tile) {
   const D d;
   const std::int64_t n = lanes();
+  const float* HWY_RESTRICT input = tile.input.data;
+  const float* HWY_RESTRICT panel = tile.panel.data;
+  float* HWY_RESTRICT sums = tile.sums;
+  const std::int64_t input_stride = tile.input.stride;
+  const std::int64_t panel_stride = tile.panel.stride;
+  const std::int64_t depth = tile.depth;
   V sum[kRows][kVectors];
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
+  UNFUSE_UNROLL for (int r = 0; r < kRows; ++r) {
+    UNFUSE_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
   }
-  for (std::int64_t k = 0; k < depth; ++k) {
-    const float* row = panel + k * kVectors * n;
-    const V weight0 = hn::LoadU(d, row);
-    const V weight1 = hn::LoadU(d, row + n);
-    const V weight2 = hn::LoadU(d, row + 2 * n);
-    for (int r = 0; r < kRows; ++r) {
+  const auto step = [&](std::int64_t k) HWY_ATTR {
+    V weight[kVectors];
+    UNFUSE_UNROLL for (int v = 0; v < kVectors; ++v) weight[v] = hn::LoadU(d, panel + v * n);
+    panel += panel_stride;
+    UNFUSE_UNROLL for (int r = 0; r < kRows; ++r) {
       const V x = hn::Set(d, input[r * input_stride + k]);
-      sum[r][0] = hn::MulAdd(x, weight0, sum[r][0]);
-      sum[r][1] = hn::MulAdd(x, weight1, sum[r][1]);
-      sum[r][2] = hn::MulAdd(x, weight2, sum[r][2]);
+      UNFUSE_UNROLL for (int v = 0; v < kVectors; ++v) {
+        sum[r][v] = hn::MulAdd(x, weight[v], sum[r][v]);
+      }
+    }
+  };
+  std::int64_t k = 0;
+  if (tile.next_output.data != nullptr) {
+    // A line at a time: many at once would hold up the loads.
+    for (int r = 0; r < kRows && k + kVectors <= depth; ++r) {
+      const float* output = tile.next_output.from(r).data;
+      const float* residual = tile.next_residual.from(r).data;
+      UNFUSE_UNROLL for (int v = 0; v < kVectors; ++v) {
+        hwy::Prefetch(output + v * n);
+        hwy::Prefetch(residual + v * n);
+        step(k++);
+      }
     }
   }
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) {
+  for (; k < depth; ++k) step(k);
+  UNFUSE_UNROLL for (int r = 0; r < kRows; ++r) {
+    UNFUSE_UNROLL for (int v = 0; v < kVectors; ++v) {
       float* to = sums + (r * kVectors + v) * n;
-      hn::StoreU(first ? sum[r][v] : hn::Add(sum[r][v], hn::LoadU(d, to)), d, to);
+      hn::StoreU(kAdd ? hn::Add(hn::LoadU(d, to), sum[r][v]) : sum[r][v], d, to);
     }
+  }
+}
+
+template <int kRows, int kVectors, bool kAdd>
+void sum_tiles(const TileRun& run) {
+  TileRun tile = run;
+  for (std::int64_t i = 0; i < run.tiles; ++i) {
+    sum_tile<kRows, kVectors, kAdd>(tile);
+    tile.input = tile.input.from(kRows);
+    tile.sums += kRows * kVectors * lanes();
+    tile.next_output = tile.next_output.from(kRows);
+    tile.next_residual = tile.next_residual.from(kRows);
+  }
+}
+
+using TileFunction = void (*)(const TileRun&);
+
+/// The function for 1 to kMaxRows rows.
+template <int kVectors, bool kAdd, std::size_t... kIndex>
+TileFunction tile_of_rows(std::int64_t rows, std::index_sequence<kIndex...> /*of rows*/) {
+  static constexpr TileFunction kFunctions[] = {
+      sum_tiles<static_cast<int>(kIndex) + 1, kVectors, kAdd>...};
+  return kFunctions[rows - 1];
+}
+
+template <bool kAdd>
+TileFunction tile_function(std::int64_t rows, std::int64_t vectors) {
+  constexpr std::make_index_sequence<kMaxRows> kRows;
+  switch (vectors) {
+    case 1:
+      return tile_of_rows<1, kAdd>(rows, kRows);
+    case 2:
+      return tile_of_rows<2, kAdd>(rows, kRows);
+#if UNFUSE_PANEL_VECTORS > 3
+    case 4:
+      return tile_of_rows<4, kAdd>(rows, kRows);
+#endif
+    default:
+      return tile_of_rows<3, kAdd>(rows, kRows);
   }
 }
 
@@ -81,93 +170,90 @@ HWY_INLINE V activate(V value) {
   }
 }
 
-/// Bias, epilogue and residual of `rows` rows from `row` on, and out they go.
+/// Alpha, bias, epilogue and residual, and out it goes.
 template <Epilogue kEpilogue>
-void finish(const PanelTile& tile, std::int64_t row, int rows, const float* bias, float* sums) {
+void finish_rows(const PanelBlock& block, const float* bias) {
   const D d;
   const std::int64_t n = lanes();
-  const bool full = tile.columns == kVectors * n;
-  const std::size_t bytes = static_cast<std::size_t>(tile.columns) * sizeof(float);
-  HWY_ALIGN float padded[kMaxWidth] = {};
-  for (int r = 0; r < rows; ++r) {
-    float* output = tile.output + (row + r) * tile.output_stride;
-    float* sum = sums + r * kVectors * n;
-    float* to = full ? output : sum;
-    const float* residual = nullptr;
-    if (tile.residual != nullptr) {
-      residual = tile.residual + (row + r) * tile.residual_stride;
-      if (!full) residual = static_cast<float*>(std::memcpy(padded, residual, bytes));
+  const std::int64_t whole = block.columns / n * n;
+  const std::int64_t rest = block.columns - whole;
+  const V alpha = hn::Set(d, block.alpha);
+  const float* sums = block.sums;
+  const auto value_at = [&](std::int64_t column) HWY_ATTR {
+    const V sum = hn::LoadU(d, sums + column);
+    return activate<kEpilogue>(hn::MulAdd(alpha, sum, hn::LoadU(d, bias + column)));
+  };
+  for (std::int64_t row = 0; row < block.rows; ++row) {
+    float* output = block.output + row * block.output_stride;
+    if (block.residual == nullptr) {
+      for (std::int64_t i = 0; i < whole; i += n) hn::StoreU(value_at(i), d, output + i);
+      if (rest > 0) store_partial(d, value_at(whole), rest, output + whole);
+    } else {
+      const float* residual = block.residual + row * block.residual_stride;
+      for (std::int64_t i = 0; i < whole; i += n) {
+        hn::StoreU(hn::Add(value_at(i), hn::LoadU(d, residual + i)), d, output + i);
+      }
+      if (rest > 0) {
+        const V added = load_partial(d, residual + whole, rest);
+        store_partial(d, hn::Add(value_at(whole), added), rest, output + whole);
+      }
     }
-    for (int v = 0; v < kVectors; ++v) {
-      V value = hn::Add(hn::LoadU(d, sum + v * n), hn::LoadU(d, bias + v * n));
-      value = activate<kEpilogue>(value);
-      if (residual != nullptr) value = hn::Add(value, hn::LoadU(d, residual + v * n));
-      hn::StoreU(value, d, to + v * n);
-    }
-    if (!full) std::memcpy(output, sum, bytes);
+    sums += rest > 0 ? whole + n : whole;
   }
 }
 
-void finish_any(const PanelTile& tile, std::int64_t row, int rows, const float* bias, float* sums) {
-  switch (tile.epilogue) {
-    case Epilogue::kNone:
-      return finish<Epilogue::kNone>(tile, row, rows, bias, sums);
-    case Epilogue::kRelu:
-      return finish<Epilogue::kRelu>(tile, row, rows, bias, sums);
-    case Epilogue::kGelu:
-      return finish<Epilogue::kGelu>(tile, row, rows, bias, sums);
-    case Epilogue::kGeluTanh:
-      return finish<Epilogue::kGeluTanh>(tile, row, rows, bias, sums);
-    case Epilogue::kSilu:
-      return finish<Epilogue::kSilu>(tile, row, rows, bias, sums);
-  }
-}
-
-template <int kRows>
-void run_panel_rows(const PanelTile& tile, std::int64_t row, const float* bias) {
-  HWY_ALIGN float sums[kRows * kMaxWidth];
-  const float* input = tile.input + row * tile.input_stride;
-  for (std::int64_t k = 0; k < tile.depth; k += kPanelDepth) {
-    add_part<kRows>(input + k, tile.input_stride, tile.panel + k * kVectors * lanes(),
-                    std::min(kPanelDepth, tile.depth - k), k == 0, sums);
-  }
-  finish_any(tile, row, kRows, bias, sums);
-}
-
-void run_remaining_panel_rows(const PanelTile& tile, std::int64_t row, const float* bias) {
-  switch (tile.rows - row) {
-    case 1:
-      return run_panel_rows<1>(tile, row, bias);
-    case 2:
-      return run_panel_rows<2>(tile, row, bias);
-    case 3:
-      return run_panel_rows<3>(tile, row, bias);
-#if UNFUSE_PANEL_ROWS > 4
-    case 4:
-      return run_panel_rows<4>(tile, row, bias);
-    case 5:
-      return run_panel_rows<5>(tile, row, bias);
-    case 6:
-      return run_panel_rows<6>(tile, row, bias);
-    case 7:
-      return run_panel_rows<7>(tile, row, bias);
-#endif
-    default:
-      return;
-  }
-}
-
-void run_panel_tile(const PanelTile& tile) {
+void finish(const PanelBlock& block) {
   HWY_ALIGN float bias[kMaxWidth] = {};
-  if (tile.bias != nullptr) {
-    std::memcpy(bias, tile.bias, static_cast<std::size_t>(tile.columns) * sizeof(float));
+  if (block.bias != nullptr) {
+    std::memcpy(bias, block.bias, static_cast<std::size_t>(block.columns) * sizeof(float));
   }
-  std::int64_t row = 0;
-  for (; row + kMaxRows <= tile.rows; row += kMaxRows) run_panel_rows<kMaxRows>(tile, row, bias);
-  run_remaining_panel_rows(tile, row, bias);
+  switch (block.epilogue) {
+    case Epilogue::kNone:
+      return finish_rows<Epilogue::kNone>(block, bias);
+    case Epilogue::kRelu:
+      return finish_rows<Epilogue::kRelu>(block, bias);
+    case Epilogue::kGelu:
+      return finish_rows<Epilogue::kGelu>(block, bias);
+    case Epilogue::kGeluTanh:
+      return finish_rows<Epilogue::kGeluTanh>(block, bias);
+    case Epilogue::kSilu:
+      return finish_rows<Epilogue::kSilu>(block, bias);
+  }
 }
 
-PanelFunctions panel_functions_here() { return {kVectors * lanes(), run_panel_tile}; }
+/// A part of the panel stays in the cache while the rows go by.
+void run_panel_block(const PanelBlock& block) {
+  const std::int64_t n = lanes();
+  const std::int64_t vectors = (block.columns + n - 1) / n;
+  for (std::int64_t k = 0; k < block.depth; k += kPanelDepth) {
+    const auto function = k == 0 ? tile_function<false> : tile_function<true>;
+    TileRun run;
+    run.input = {block.input + k, block.input_stride};
+    run.panel = {block.panel + k * block.panel_stride, block.panel_stride};
+    run.depth = std::min(kPanelDepth, block.depth - k);
+    run.sums = block.sums;
+    if (k + kPanelDepth >= block.depth) {
+      run.next_output = {block.output, block.output_stride};
+      run.next_residual = run.next_output;
+      if (block.residual != nullptr) run.next_residual = {block.residual, block.residual_stride};
+    }
+    run.tiles = block.rows / kMaxRows;
+    if (run.tiles > 0) function(kMaxRows, vectors)(run);
+    const std::int64_t done = run.tiles * kMaxRows;
+    if (done == block.rows) continue;
+    run.input = run.input.from(done);
+    run.sums += done * vectors * n;
+    run.next_output = run.next_output.from(done);
+    run.next_residual = run.next_residual.from(done);
+    run.tiles = 1;
+    function(block.rows - done, vectors)(run);
+  }
+  finish(block);
+}
+
+PanelFunctions panel_functions_here() {
+  return {lanes(), kMaxVectors * lanes(), kMaxRows, run_panel_block};
+}
 
 }  // namespace unfuse::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,0 +1,60 @@
+#include "targets/cpu/kernels/product_split.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace unfuse::cpu {
+namespace {
+
+std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+IndexRange part_of(std::int64_t count, std::int64_t parts, std::int64_t index) {
+  return {count * index / parts, count * (index + 1) / parts};
+}
+
+/// Blocks of equal size that do not overflow the cache.
+std::int64_t choose_rows_at_once(std::int64_t rows, std::int64_t depth) {
+  constexpr std::int64_t kElements = std::int64_t{1} << 17;  // 512 KB
+  const std::int64_t most = std::clamp<std::int64_t>(kElements / depth, 48, 192);
+  const std::int64_t block = divide_up(rows, divide_up(rows, most));
+  const std::int64_t step = panel_functions().rows;
+  return divide_up(block, step) * step;
+}
+
+}  // namespace
+
+ProductSplit::ProductSplit(std::int64_t rows, const PanelLayout& layout, int threads,
+                           std::int64_t panel_cost)
+    : rows_(rows), panels_(layout.panels()) {
+  // A multiply-add is cheaper than the read of an element from an outer cache by about so much.
+  constexpr std::int64_t kReadCost = 8;
+  constexpr std::int64_t kWorkOfThread = 1 << 16;
+  const std::int64_t width = divide_up(layout.columns(), panels_);
+  const std::int64_t work = rows * layout.columns() * layout.depth();
+  const std::int64_t most = std::clamp<std::int64_t>(work / kWorkOfThread, 1, threads);
+  std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t row_parts = 1; row_parts <= std::min(most, rows); ++row_parts) {
+    const std::int64_t panel_parts = std::min(most / row_parts, panels_);
+    const std::int64_t part_rows = divide_up(rows, row_parts);
+    const std::int64_t part_columns = divide_up(panels_, panel_parts) * width;
+    const std::int64_t passes =
+        divide_up(part_rows, choose_rows_at_once(part_rows, layout.depth()));
+    const std::int64_t reads = part_rows + part_columns * passes * panel_cost;
+    const std::int64_t cost = part_rows * part_columns + kReadCost * reads;
+    if (cost >= best) continue;
+    best = cost;
+    row_parts_ = row_parts;
+    panel_parts_ = panel_parts;
+    rows_at_once_ = choose_rows_at_once(part_rows, layout.depth());
+  }
+}
+
+IndexRange ProductSplit::rows_of(std::int64_t part) const {
+  return part_of(rows_, row_parts_, part / panel_parts_);
+}
+
+IndexRange ProductSplit::panels_of(std::int64_t part) const {
+  return part_of(panels_, panel_parts_, part % panel_parts_);
+}
+
+}  // namespace unfuse::cpu
