@@ -21,6 +21,9 @@ bool is_fusion_skipped(std::string_view pass);
 /// dtype, the values are rounded to it.
 void widen(Graph& graph);
 
+/// RMS norm that a model spells out becomes aten.rms_norm.
+void recognize_rms_norm(Graph& graph);
+
 /// Permutations of a linear layer's rows move behind it, where they are views.
 void order_linear_rows(Graph& graph);
 

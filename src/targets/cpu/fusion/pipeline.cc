@@ -28,6 +28,7 @@ void recognize_attention(Graph& graph, const CompileOptions& options) {
 constexpr Pass kPasses[] = {
     {"recognize_attention", recognize_attention},
     {"widen", plain<widen>, false},
+    {"recognize_rms_norm", plain<recognize_rms_norm>},
     {"order_linear_rows", plain<order_linear_rows>},
     {"pack_projections", plain<pack_projections>},
     {"fuse_linear_epilogues", plain<fuse_linear_epilogues>},
