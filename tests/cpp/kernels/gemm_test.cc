@@ -368,10 +368,11 @@ INSTANTIATE_TEST_SUITE_P(
         MatmulCase{"outer", {}, 17, 1, 29}, MatmulCase{"batch", {6}, 17, 33, 29},
         MatmulCase{"alpha", {6}, 17, 33, 29, {}, {}, {}, false, 0.125f},
         MatmulCase{"bias", {6}, 17, 33, 29, {}, {}, {}, true},
-        MatmulCase{"transposed_a", {}, 17, 33, 29, {{1, 0}}},
+        MatmulCase{"one_row_of_a", {4}, 17, 33, 29, {{}, 0, 1, {1}}},
+        MatmulCase{"overlapping_rows_of_a", {}, 17, 33, 29, {{}, -30}},
         MatmulCase{"transposed_b", {4}, 17, 33, 29, {}, {{0, 2, 1}}},
         MatmulCase{"transposed_b_bias", {}, 17, 33, 29, {}, {{1, 0}}, {}, true},
-        MatmulCase{"both_transposed", {4}, 17, 33, 29, {{0, 2, 1}}, {{0, 2, 1}, 5}},
+        MatmulCase{"transposed_b_gaps", {4}, 17, 33, 29, {{}, 3}, {{0, 2, 1}, 5}},
         // Heads: [B, L, H, D] seen as [B, H, L, D].
         MatmulCase{"heads", {2, 3}, 17, 16, 17, {{0, 2, 1, 3}}, {{0, 3, 1, 2}}},
         MatmulCase{"heads_out", {2, 3}, 17, 17, 16, {}, {{0, 2, 1, 3}}, {{0, 2, 1, 3}}},
@@ -382,7 +383,11 @@ INSTANTIATE_TEST_SUITE_P(
         MatmulCase{"gaps", {3}, 17, 33, 29, {{}, 3}, {{}, 5}, {{}, 7}},
         MatmulCase{"deep", {}, 17, 401, 29},
         MatmulCase{"deep_bias", {}, 17, 401, 29, {}, {}, {}, true},
-        MatmulCase{"deep_alpha", {3}, 17, 401, 29, {{0, 2, 1}}, {}, {}, false, 0.125f},
+        MatmulCase{"deep_alpha", {3}, 17, 401, 29, {}, {{0, 2, 1}}, {}, false, 0.125f},
+        MatmulCase{"alpha_bias", {3}, 17, 33, 29, {}, {}, {}, true, -2.5f},
+        MatmulCase{"few_rows", {3}, 5, 150, 64}, MatmulCase{"few_rows_ragged", {3}, 5, 33, 83},
+        MatmulCase{"many_rows", {}, 400, 40, 83, {}, {{1, 0}}},
+        MatmulCase{"many_small", {37}, 6, 7, 9, {}, {{0, 2, 1}}},
         MatmulCase{"deep_heads", {2, 3}, 7, 401, 16, {}, {{0, 2, 1, 3}}, {{0, 2, 1, 3}}},
         MatmulCase{"no_rows", {3}, 0, 4, 5}, MatmulCase{"no_columns", {3}, 4, 4, 0},
         MatmulCase{"no_depth", {3}, 4, 0, 5},
@@ -390,11 +395,33 @@ INSTANTIATE_TEST_SUITE_P(
         MatmulCase{"no_batch", {0}, 4, 4, 5}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(MatmulStrides, RefusesStridesWithoutARun) {
-  EXPECT_FALSE(matmul_takes(placed(DType::kFloat32, {4, 8}, {{}, 0, 2})));
-  EXPECT_FALSE(matmul_takes(placed(DType::kFloat32, {4, 8}, {{}, 0, 1, {0}})));
-  EXPECT_TRUE(matmul_takes(placed(DType::kFloat32, {3, 4, 8}, {{1, 2, 0}})) == false);
-  EXPECT_TRUE(matmul_takes(placed(DType::kFloat32, {3, 4, 8}, {{1, 0, 2}})));
+TEST(MatmulStrides, LeftIsRowsRightIsRowsOrColumns) {
+  const OperandSpec rows = placed(DType::kFloat32, {3, 4, 8});
+  const OperandSpec columns = placed(DType::kFloat32, {3, 4, 8}, {{0, 2, 1}});
+  const OperandSpec neither = placed(DType::kFloat32, {3, 4, 8}, {{1, 2, 0}});
+  const OperandSpec gaps = placed(DType::kFloat32, {4, 8}, {{}, 0, 2});
+  const OperandSpec one_row_repeated = placed(DType::kFloat32, {4, 8}, {{}, 0, 1, {0}});
+  const OperandSpec one_column = placed(DType::kFloat32, {4, 1}, {{}, 0, 3});
+  EXPECT_TRUE(matmul_reads_left(rows));
+  EXPECT_FALSE(matmul_reads_left(columns));
+  EXPECT_FALSE(matmul_reads_left(neither));
+  EXPECT_FALSE(matmul_reads_left(gaps));
+  EXPECT_TRUE(matmul_reads_left(one_row_repeated));
+  EXPECT_TRUE(matmul_reads_left(one_column));
+  EXPECT_TRUE(matmul_reads_right(rows));
+  EXPECT_TRUE(matmul_reads_right(columns));
+  EXPECT_FALSE(matmul_reads_right(neither));
+  EXPECT_FALSE(matmul_reads_right(gaps));
+  EXPECT_TRUE(matmul_reads_right(one_row_repeated));
+  EXPECT_TRUE(matmul_reads_right(one_column));
+  MatmulSpec spec = {rows, placed(DType::kFloat32, {3, 8, 5}), false, 1,
+                     placed(DType::kFloat32, {3, 4, 5})};
+  EXPECT_NO_THROW(select_matmul(spec));
+  spec.a = columns;
+  EXPECT_THROW(select_matmul(spec), Error);
+  spec.a = rows;
+  spec.output = placed(DType::kFloat32, {3, 4, 5}, {{}, 0, 1, {1}});
+  EXPECT_THROW(select_matmul(spec), Error);
 }
 
 }  // namespace

@@ -78,7 +78,9 @@ class Readers {
     if (node.is("unfuse.attention") && use.argument < 3) {
       return without_copy([](const OperandSpec& spec) { return spec.strides.back() == 1; });
     }
-    if (node.is("aten.matmul.default")) return without_copy(matmul_takes);
+    if (node.is("aten.matmul.default")) {
+      return without_copy(use.argument == 0 ? matmul_reads_left : matmul_reads_right);
+    }
     if (node.is("aten.linear.default") && use.argument == 0) {
       return without_copy(packed_linear_reads);
     }

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "targets/cpu/kernels/aligned_buffer.h"
-#include "targets/cpu/kernels/epilogue.h"
+#include "targets/cpu/kernels/empty_product.h"
 #include "targets/cpu/kernels/onednn.h"
 #include "targets/cpu/kernels/widen_weight.h"
 

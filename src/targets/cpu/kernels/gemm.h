@@ -57,20 +57,23 @@ KernelPtr select_packed_linear(const PackedLinearSpec& spec);
 /// Operands: a, b, bias (only if has_bias), output.
 struct MatmulSpec {
   /// float32 [..., M, K] and [..., K, N] of equal rank (at least 2), batch dims expanded to the
-  /// output's with stride 0. One of the last two strides of each is 1 and the other at least the
-  /// size of that dim (a dim of size 1 may have any stride).
+  /// output's with stride 0; strides as matmul_reads_left and matmul_reads_right say.
   OperandSpec a;
   OperandSpec b;
   /// The bias is float32 [N], contiguous.
   bool has_bias = false;
-  float alpha = 1;  ///< 1 if there is a bias
-  /// float32 [..., M, N]; last stride 1 (or N = 1), no stride 0 among dims larger than 1.
+  float alpha = 1;
+  /// float32 [..., M, N]; last stride 1 (or N = 1), rows that do not overlap.
   OperandSpec output;
   int threads = 1;
 };
 
-/// Whether select_matmul takes a matrix operand (a or b) with these strides.
-bool matmul_takes(const OperandSpec& matrix);
+/// Whether `a` may have these strides: 1 along K (or K = 1), any along the others.
+bool matmul_reads_left(const OperandSpec& matrix);
+
+/// Whether `b` may have these strides: 1 along K or along N (or one of the two is 1), any along the
+/// others.
+bool matmul_reads_right(const OperandSpec& matrix);
 
 KernelPtr select_matmul(const MatmulSpec& spec);
 

@@ -1,128 +1,150 @@
-// select_matmul of gemm.h.
+// select_matmul of gemm.h: the panels of b are packed as they are needed.
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <vector>
 
-#include "targets/cpu/kernels/depth_blocks.h"
-#include "targets/cpu/kernels/epilogue.h"
+#include "targets/cpu/kernels/empty_product.h"
 #include "targets/cpu/kernels/gemm.h"
 #include "targets/cpu/kernels/loop_nest.h"
-#include "targets/cpu/kernels/onednn.h"
+#include "targets/cpu/kernels/panel_gemm.h"
+#include "targets/cpu/kernels/panel_pack.h"
+#include "targets/cpu/kernels/product_split.h"
+#include "targets/cpu/parallel.h"
 
 namespace unfuse::cpu {
 namespace {
 
-using onednn::LayoutPtr;
+Sizes batch_dims(const Sizes& values) { return Sizes(values.begin(), values.end() - 2); }
 
-/// One matrix of a batch, or a batch of one dim: a primitive a block of depth.
+/// The last two dims, and their strides. A dim of size 1 has stride 1: nobody walks along it.
+struct Matrix {
+  explicit Matrix(const OperandSpec& spec)
+      : rows(spec.sizes[spec.sizes.size() - 2]),
+        columns(spec.sizes.back()),
+        row_stride(rows == 1 ? 1 : spec.strides[spec.strides.size() - 2]),
+        column_stride(columns == 1 ? 1 : spec.strides.back()) {}
+
+  std::int64_t rows, columns, row_stride, column_stride;
+};
+
+/// Threads that one product of a batch is shared among: as few as keep all of them busy.
+int threads_of_one(std::int64_t batch, int threads) {
+  const auto exact = static_cast<std::int64_t>(threads) / std::gcd(batch, std::int64_t{threads});
+  const std::int64_t enough = (4 * threads + batch - 1) / batch;
+  return static_cast<int>(std::min(exact, enough));
+}
+
 class MatmulKernel final : public Kernel {
  public:
-  struct Step {
-    onednn::PrimitivePtr primitive;
-    std::int64_t a_offset = 0;  ///< in elements
-    std::int64_t b_offset = 0;
-  };
-  MatmulKernel(std::vector<Step> steps, bool has_bias)
-      : steps_(std::move(steps)), has_bias_(has_bias) {}
+  /// `batch`: of a, b and the output.
+  MatmulKernel(const MatmulSpec& spec, LoopNest batch)
+      : a_(spec.a),
+        b_(spec.b),
+        output_(spec.output),
+        batch_(std::move(batch)),
+        products_(std::accumulate(batch_.sizes.begin(), batch_.sizes.end(), std::int64_t{1},
+                                  std::multiplies<>())),
+        threads_(useful_threads(spec.output.numel() * a_.columns, spec.threads)),
+        layout_(a_.columns, b_.columns),
+        split_(a_.rows, layout_, threads_of_one(products_, threads_), kPackingCost),
+        has_bias_(spec.has_bias),
+        alpha_(spec.alpha) {}
+
   std::size_t scratch_bytes() const override {
-    std::size_t bytes = 0;
-    for (const Step& step : steps_) bytes = std::max(bytes, step.primitive->scratch_bytes());
-    return bytes;
+    return static_cast<std::size_t>(threads_) * scratch_size() * sizeof(float);
   }
+
   void run(std::span<void* const> operands, std::byte* scratch) const override {
-    const void* bias = has_bias_ ? operands[2] : nullptr;
-    for (const Step& step : steps_) {
-      step.primitive->execute(static_cast<const float*>(operands[0]) + step.a_offset,
-                              static_cast<const float*>(operands[1]) + step.b_offset, bias,
-                              operands.back(), scratch);
-      bias = nullptr;
-    }
-  }
-  bool is_reference() const {
-    return std::any_of(steps_.begin(), steps_.end(),
-                       [](const Step& step) { return step.primitive->is_reference(); });
+    parallel_for(threads_, products_ * split_.parts(), 1,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   float* own = reinterpret_cast<float*>(scratch) +
+                                static_cast<std::size_t>(thread_index()) * scratch_size();
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     run_part(operands, i / split_.parts(), i % split_.parts(), own);
+                   }
+                 });
   }
 
  private:
-  std::vector<Step> steps_;
-  bool has_bias_;
-};
+  static constexpr std::int64_t kPackingCost = 2;
+  /// Where fewer rows read a panel, packing it does not pay.
+  static constexpr std::int64_t kFewRows = 8;
 
-/// Runs an inner kernel once for every index of batch dims that it cannot take in one go.
-class BatchLoopKernel final : public Kernel {
- public:
-  BatchLoopKernel(KernelPtr inner, LoopNest nest, bool has_bias)
-      : inner_(std::move(inner)), nest_(std::move(nest)), has_bias_(has_bias) {}
-  std::size_t scratch_bytes() const override { return inner_->scratch_bytes(); }
-  void run(std::span<void* const> operands, std::byte* scratch) const override {
-    std::int64_t count = 1;
-    for (const std::int64_t size : nest_.sizes) count *= size;
-    RowWalker a(nest_.sizes, nest_.strides[0], 0);
-    RowWalker b(nest_.sizes, nest_.strides[1], 0);
-    RowWalker output(nest_.sizes, nest_.strides[2], 0);
-    void* moved[4] = {};
-    for (std::int64_t i = 0; i < count; ++i, a.next(), b.next(), output.next()) {
-      std::size_t operand = 0;
-      moved[operand++] = static_cast<float*>(operands[0]) + a.offset();
-      moved[operand++] = static_cast<float*>(operands[1]) + b.offset();
-      if (has_bias_) moved[operand++] = operands[2];
-      moved[operand++] = static_cast<float*>(operands.back()) + output.offset();
-      inner_->run(std::span<void* const>(moved, operand), scratch);
+  /// A thread's own, in whole cache lines: sums, and a panel of b.
+  std::size_t scratch_size() const {
+    constexpr std::int64_t kLine = 16;
+    const std::int64_t size = sums_size() + layout_.largest_panel();
+    return static_cast<std::size_t>((size + kLine - 1) / kLine * kLine);
+  }
+  std::int64_t sums_size() const { return split_.rows_at_once() * panel_functions().width; }
+
+  void run_part(std::span<void* const> operands, std::int64_t product, std::int64_t part,
+                float* scratch) const {
+    const auto matrix = [&](std::size_t operand, void* data) {
+      return static_cast<float*>(data) +
+             RowWalker(batch_.sizes, batch_.strides[operand], product).offset();
+    };
+    const float* a = matrix(0, operands[0]);
+    const float* b = matrix(1, operands[1]);
+    float* output = matrix(2, operands.back());
+    PanelBlock block;
+    block.input_stride = a_.row_stride;
+    block.depth = a_.columns;
+    block.alpha = alpha_;
+    block.output_stride = output_.row_stride;
+    block.sums = scratch;
+    const IndexRange rows = split_.rows_of(part);
+    const IndexRange panels = split_.panels_of(part);
+    for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
+      const std::int64_t column = layout_.first_column(panel);
+      block.columns = layout_.columns_of(panel);
+      if (has_bias_) block.bias = static_cast<const float*>(operands[2]) + column;
+      set_panel(b, panel, scratch + sums_size(), block);
+      for (std::int64_t row = rows.begin; row < rows.end; row += split_.rows_at_once()) {
+        block.rows = std::min(split_.rows_at_once(), rows.end - row);
+        block.output = output + row * output_.row_stride + column;
+        block.input = a + row * a_.row_stride;
+        panel_functions().run(block);
+      }
     }
   }
 
- private:
-  KernelPtr inner_;
-  LoopNest nest_;
+  void set_panel(const float* b, std::int64_t panel, float* packed, PanelBlock& block) const {
+    const bool whole_vectors = layout_.columns_of(panel) == layout_.row_stride(panel);
+    if (b_.column_stride == 1 && whole_vectors && a_.rows <= kFewRows) {
+      block.panel = b + layout_.first_column(panel);
+      block.panel_stride = b_.row_stride;
+      return;
+    }
+    layout_.pack(panel, {b, b_.row_stride, b_.column_stride}, packed);
+    block.panel = packed;
+    block.panel_stride = layout_.row_stride(panel);
+  }
+
+  Matrix a_;
+  Matrix b_;
+  Matrix output_;
+  LoopNest batch_;
+  std::int64_t products_;
+  int threads_;
+  PanelLayout layout_;
+  ProductSplit split_;
   bool has_bias_;
+  float alpha_;
 };
-
-/// The last two dims of an operand, with `batch` dims in front; broadcast ones have size 1.
-LayoutPtr matrix_layout(const OperandSpec& operand, const Sizes& batch, const Sizes& strides) {
-  Sizes sizes = batch;
-  for (std::size_t dim = 0; dim < sizes.size(); ++dim) {
-    if (strides[dim] == 0) sizes[dim] = 1;
-  }
-  Sizes all_strides = strides;
-  sizes.insert(sizes.end(), operand.sizes.end() - 2, operand.sizes.end());
-  all_strides.insert(all_strides.end(), operand.strides.end() - 2, operand.strides.end());
-  return onednn::strided_layout(sizes, all_strides);
-}
-
-std::unique_ptr<MatmulKernel> batch_kernel(const MatmulSpec& spec, const LoopNest& batch) {
-  std::vector<MatmulKernel::Step> steps;
-  for (const DepthBlock& block : depth_blocks(spec.a.sizes.back())) {
-    OperandSpec a = spec.a;
-    OperandSpec b = spec.b;
-    a.sizes[a.sizes.size() - 1] = block.size;
-    b.sizes[b.sizes.size() - 2] = block.size;
-    onednn::MatmulProblem problem;
-    problem.source = matrix_layout(a, batch.sizes, batch.strides[0]);
-    problem.weights = matrix_layout(b, batch.sizes, batch.strides[1]);
-    problem.destination = matrix_layout(spec.output, batch.sizes, batch.strides[2]);
-    problem.accumulate = block.begin > 0;
-    problem.has_bias = spec.has_bias && !problem.accumulate;
-    problem.alpha = spec.alpha;
-    problem.threads = spec.threads;
-    steps.push_back({onednn::make_matmul(problem), block.begin * a.strides[a.strides.size() - 1],
-                     block.begin * b.strides[b.strides.size() - 2]});
-  }
-  return std::make_unique<MatmulKernel>(std::move(steps), spec.has_bias);
-}
-
-Sizes batch_dims(const Sizes& values) { return Sizes(values.begin(), values.end() - 2); }
 
 /// [..., M, K] x [K, N]: the batch dims of `a` are more rows, if it and the output let them.
 bool rows_absorb_batch(const MatmulSpec& spec) {
   const Sizes batch_strides = batch_dims(spec.b.strides);
   const bool b_is_one_matrix = std::all_of(batch_strides.begin(), batch_strides.end(),
                                            [](std::int64_t stride) { return stride == 0; });
-  // oneDNN takes no rows that overlap, whether it reads or writes them.
-  return b_is_one_matrix && spec.a.rank() > 2 && packed_linear_writes(spec.a) &&
+  return b_is_one_matrix && spec.a.rank() > 2 && packed_linear_reads(spec.a) &&
          packed_linear_writes(spec.output);
 }
 
-KernelPtr select_absorbed(const MatmulSpec& spec) {
+MatmulSpec absorbed(const MatmulSpec& spec) {
   const std::int64_t depth = spec.a.sizes.back();
   const std::int64_t columns = spec.output.sizes.back();
   const std::int64_t rows = spec.output.numel() / columns;
@@ -133,12 +155,19 @@ KernelPtr select_absorbed(const MatmulSpec& spec) {
   flat.b.strides.erase(flat.b.strides.begin(), flat.b.strides.end() - 2);
   flat.output.sizes = {rows, columns};
   flat.output.strides = {leading_stride(spec.output, 1), 1};
-  return batch_kernel(flat, {{}, {{}, {}, {}}});
+  return flat;
+}
+
+/// Rows that are contiguous and do not overlap.
+bool is_list_of_rows(const OperandSpec& spec) {
+  if (!trailing_dims_contiguous(spec, 1) || spec.numel() == 0) return spec.numel() == 0;
+  const Matrix matrix(spec);
+  return matrix.rows == 1 || matrix.row_stride >= matrix.columns;
 }
 
 void check_matmul(const MatmulSpec& spec) {
   constexpr const char* kName = "matmul";
-  require(matmul_takes(spec.a) && matmul_takes(spec.b), kName,
+  require(matmul_reads_left(spec.a) && matmul_reads_right(spec.b), kName,
           "an operand of strides that it does not take");
   require(spec.a.rank() == spec.b.rank() && spec.a.rank() == spec.output.rank(), kName,
           "ranks do not fit");
@@ -149,60 +178,34 @@ void check_matmul(const MatmulSpec& spec) {
   expected.push_back(spec.a.sizes[rank - 2]);
   expected.push_back(spec.b.sizes[rank - 1]);
   require(spec.output.sizes == expected, kName, "output sizes do not fit");
-  require(matmul_takes(spec.output) && trailing_dims_contiguous(spec.output, 1), kName,
-          "an output of strides that it does not take");
-  require(!spec.has_bias || spec.alpha == 1, kName, "alpha together with a bias");
+  require(is_list_of_rows(spec.output), kName, "an output of strides that it does not take");
 }
 
 }  // namespace
 
-bool matmul_takes(const OperandSpec& matrix) {
+bool matmul_reads_left(const OperandSpec& matrix) {
   if (matrix.dtype != DType::kFloat32 || matrix.rank() < 2) return false;
-  if (matrix.numel() == 0) return true;
-  const auto rank = matrix.sizes.size();
-  const std::int64_t rows = matrix.sizes[rank - 2];
-  const std::int64_t columns = matrix.sizes[rank - 1];
-  const std::int64_t row_stride = matrix.strides[rank - 2];
-  const std::int64_t column_stride = matrix.strides[rank - 1];
-  const bool row_major =
-      (columns == 1 || column_stride == 1) && (rows == 1 || row_stride >= columns);
-  const bool column_major =
-      (rows == 1 || row_stride == 1) && (columns == 1 || column_stride >= rows);
-  return row_major || column_major;
+  return trailing_dims_contiguous(matrix, 1);
 }
 
-KernelPtr select_matmul(const MatmulSpec& spec) {
-  check_matmul(spec);
-  if (spec.output.numel() == 0 || spec.a.numel() == 0) {
-    return select_empty_product(Epilogue::kNone, spec.output, spec.has_bias, {}, spec.threads);
+bool matmul_reads_right(const OperandSpec& matrix) {
+  if (matrix.dtype != DType::kFloat32 || matrix.rank() < 2) return false;
+  if (matrix.numel() == 0) return true;
+  const Matrix strides(matrix);
+  return strides.row_stride == 1 || strides.column_stride == 1;
+}
+
+KernelPtr select_matmul(const MatmulSpec& given) {
+  check_matmul(given);
+  if (given.output.numel() == 0 || given.a.numel() == 0) {
+    return select_empty_product(Epilogue::kNone, given.output, given.has_bias, {}, given.threads);
   }
-  if (rows_absorb_batch(spec)) return select_absorbed(spec);
-  const LoopNest batch = make_loop_nest(
+  const MatmulSpec spec = rows_absorb_batch(given) ? absorbed(given) : given;
+  LoopNest batch = make_loop_nest(
       batch_dims(spec.output.sizes),
       {batch_dims(spec.a.strides), batch_dims(spec.b.strides), batch_dims(spec.output.strides)},
       LoopOrder::kReorder);
-  const LoopNest one_matrix = {{}, {{}, {}, {}}};
-  if (batch.rows() == 1 && batch.inner_size() == 1) {
-    return batch_kernel(spec, one_matrix);
-  }
-  if (batch.sizes.size() == 1) {
-    auto kernel = batch_kernel(spec, batch);
-    if (!kernel->is_reference()) return kernel;
-  }
-  // oneDNN takes one batch dim well; the others are a loop here.
-  LoopNest inner = {{batch.sizes.back()}, {}};
-  LoopNest outer = {batch.sizes, batch.strides};
-  outer.sizes.pop_back();
-  for (Sizes& strides : outer.strides) {
-    inner.strides.push_back({strides.back()});
-    strides.pop_back();
-  }
-  auto kernel = batch_kernel(spec, inner);
-  if (kernel->is_reference()) {
-    kernel = batch_kernel(spec, one_matrix);
-    outer = batch;
-  }
-  return std::make_unique<BatchLoopKernel>(std::move(kernel), std::move(outer), spec.has_bias);
+  return std::make_unique<MatmulKernel>(spec, std::move(batch));
 }
 
 }  // namespace unfuse::cpu

@@ -76,20 +76,11 @@ memory::dims sizes_of(const memory::desc& desc) {
 #endif
 }
 
-void append_eltwise(dnnl::post_ops& operations, dnnl::algorithm algorithm, float alpha) {
-#if DNNL_VERSION_MAJOR >= 3
-  operations.append_eltwise(algorithm, alpha, 0.0f);
-#else
-  operations.append_eltwise(1.0f, algorithm, alpha, 0.0f);
-#endif
-}
-
-dnnl::primitive_attr attributes_of(const dnnl::post_ops& operations) {
+dnnl::primitive_attr attributes_here() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   // Whatever the environment says: float32 means float32.
   attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);
-  attributes.set_post_ops(operations);
   return attributes;
 }
 
@@ -239,15 +230,9 @@ void reorder(const Layout& from_layout, const void* from, const Layout& to_layou
 PrimitivePtr make_matmul(const MatmulProblem& problem, bool executable) {
   return translated("a matrix product was refused", [&] {
     const ScopedThreads threads(problem.threads);
-    dnnl::post_ops operations;
-    if (problem.alpha != 1) {
-      append_eltwise(operations, dnnl::algorithm::eltwise_linear, problem.alpha);
-    }
-    if (problem.accumulate) operations.append_sum(1.0f);
-    if (problem.relu) append_eltwise(operations, dnnl::algorithm::eltwise_relu, 0);
     const memory::dims sizes = sizes_of(problem.destination->desc);
     const memory::desc bias = vector_desc(sizes.back(), sizes.size());
-    auto description = matmul_desc(problem, bias, attributes_of(operations));
+    auto description = matmul_desc(problem, bias, attributes_here());
     prefer_real_code(description);
     return OnednnPrimitive::make<dnnl::matmul>(description, problem.has_bias, bias, problem.threads,
                                                executable);
@@ -258,7 +243,7 @@ PrimitivePtr make_convolution(const ConvolutionProblem& problem, bool executable
   return translated("a convolution was refused", [&] {
     const ScopedThreads threads(problem.threads);
     const memory::desc bias = vector_desc(sizes_of(problem.destination->desc)[1], 1);
-    auto description = convolution_desc(problem, bias, attributes_of(dnnl::post_ops()));
+    auto description = convolution_desc(problem, bias, attributes_here());
     prefer_real_code(description);
     return OnednnPrimitive::make<dnnl::convolution_forward>(description, problem.has_bias, bias,
                                                             problem.threads, executable);

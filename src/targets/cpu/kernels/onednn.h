@@ -39,14 +39,11 @@ class Primitive {
 
 using PrimitivePtr = std::unique_ptr<const Primitive>;
 
-/// destination = relu?(alpha * source * weights + bias + destination?): [..., M, K] x [..., K, N],
-/// batch dims equal or 1 in an operand. alpha must be 1 if there is a bias. No size is 0.
+/// destination = source * weights + bias: [..., M, K] x [..., K, N], batch dims equal or 1 in an
+/// operand. No size is 0. Our own kernels do all products; benchmarks compare them with this one.
 struct MatmulProblem {
   LayoutPtr source, weights, destination;
   bool has_bias = false;  ///< [N]
-  float alpha = 1;
-  bool accumulate = false;  ///< add to what the destination holds
-  bool relu = false;
   int threads = 1;
 };
 

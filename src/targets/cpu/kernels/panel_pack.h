@@ -46,8 +46,4 @@ class PanelLayout {
   std::int64_t panels_;
 };
 
-/// to[r * columns + c] = from(c, r) for r < rows, c < columns: a matrix whose rows are not
-/// contiguous, made so.
-void pack_rows(const StridedMatrix& from, std::int64_t rows, std::int64_t columns, float* to);
-
 }  // namespace unfuse::cpu

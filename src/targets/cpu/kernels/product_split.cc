@@ -23,15 +23,19 @@ std::int64_t choose_rows_at_once(std::int64_t rows, std::int64_t depth) {
 
 }  // namespace
 
+int useful_threads(std::int64_t multiply_adds, int threads) {
+  constexpr std::int64_t kOfThread = 1 << 16;
+  return static_cast<int>(std::clamp<std::int64_t>(multiply_adds / kOfThread, 1, threads));
+}
+
 ProductSplit::ProductSplit(std::int64_t rows, const PanelLayout& layout, int threads,
                            std::int64_t panel_cost)
     : rows_(rows), panels_(layout.panels()) {
   // A multiply-add is cheaper than the read of an element from an outer cache by about so much.
   constexpr std::int64_t kReadCost = 8;
-  constexpr std::int64_t kWorkOfThread = 1 << 16;
   const std::int64_t width = divide_up(layout.columns(), panels_);
   const std::int64_t work = rows * layout.columns() * layout.depth();
-  const std::int64_t most = std::clamp<std::int64_t>(work / kWorkOfThread, 1, threads);
+  const std::int64_t most = useful_threads(work, threads);
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   for (std::int64_t row_parts = 1; row_parts <= std::min(most, rows); ++row_parts) {
     const std::int64_t panel_parts = std::min(most / row_parts, panels_);

@@ -14,6 +14,9 @@ struct IndexRange {
   std::int64_t size() const { return end - begin; }
 };
 
+/// How many of `threads` so many multiply-adds are worth.
+int useful_threads(std::int64_t multiply_adds, int threads);
+
 /// A grid of parts, each some rows times some panels.
 class ProductSplit {
  public:

@@ -56,8 +56,8 @@ void emit_matmul(LoweringContext& context, View a, View b, const std::optional<V
     return broadcast(matrix, sizes);
   };
   if (to.rank() < 2) throw Error(ErrorKind::kInvalidArgument, "a product that is no matrix");
-  a = with_batch_of_result(context.contiguous_unless(a, matmul_takes));
-  b = with_batch_of_result(context.contiguous_unless(b, matmul_takes));
+  a = with_batch_of_result(context.contiguous_unless(a, matmul_reads_left));
+  b = with_batch_of_result(context.contiguous_unless(b, matmul_reads_right));
   MatmulSpec spec;
   spec.a = a.spec;
   spec.b = b.spec;

@@ -1,4 +1,4 @@
-#include "targets/cpu/kernels/epilogue.h"
+#include "targets/cpu/kernels/empty_product.h"
 
 #include <array>
 #include <memory>
