@@ -17,7 +17,6 @@ def test_encoder_layer(use_aot):
     assert plan_steps(_encoder(), X, use_aot=use_aot) == [
         "aten.linear.default",  # query, key and value
         "unfuse.attention",
-        "aten.reshape.default (copy)",
         "unfuse.linear",  # of the heads, and the residual
         "aten.layer_norm.default",
         "unfuse.linear",  # relu
@@ -32,7 +31,6 @@ def test_encoder_layer_that_norms_first(use_aot):
         "aten.layer_norm.default",
         "aten.linear.default",  # query, key and value
         "unfuse.attention",
-        "aten.reshape.default (copy)",
         "unfuse.linear",  # of the heads, and the residual
         "aten.layer_norm.default",
         "unfuse.linear",  # gelu
@@ -66,7 +64,6 @@ def test_vision_block(use_aot):
         "aten.layer_norm.default",
         "aten.linear.default",  # query, key and value
         "unfuse.attention",
-        "aten.reshape.default (copy)",
         "unfuse.linear",  # of the heads, and the residual
         "aten.layer_norm.default",
         "unfuse.linear",  # gelu

@@ -115,7 +115,6 @@ def test_bert_layer(use_aot):
     assert _compare(model, x, mask.contiguous(), use_aot=use_aot) == [
         "aten.linear.default",  # query, key and value
         "unfuse.attention",
-        "aten.reshape.default (copy)",
         "unfuse.linear",  # of the heads, and the residual
         "aten.layer_norm.default",
         "unfuse.linear",  # gelu

@@ -49,6 +49,20 @@ TEST(PackProjections, QueryKeyAndValue) {
   EXPECT_EQ(fused_steps(kAttention), (Steps{"aten.linear.default", "unfuse.attention"}));
 }
 
+TEST(PackProjections, HeadsArePutTogetherInPlace) {
+  // What attention gives is written as rows of all heads: nothing is moved between two layers.
+  std::string text = kAttention;
+  text.replace(text.find("    output user"), std::string::npos, R"(
+    input parameter %wo: f32[6, 8]
+    %turned = aten.permute.default(%out, [0, 2, 1, 3])
+    %rows = aten.reshape.default(%turned, [2, s0, 8])
+    %sum = aten.linear.default(%rows, %wo)
+    output user %sum
+  )");
+  EXPECT_EQ(fused_steps(text),
+            (Steps{"aten.linear.default", "unfuse.attention", "aten.linear.default"}));
+}
+
 TEST(PackProjections, OutputsAndReadersThatWouldCopyStay) {
   std::string text = kAttention;
   text +=

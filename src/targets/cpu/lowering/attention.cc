@@ -2,6 +2,8 @@
 #include "targets/cpu/kernels/attention.h"
 
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "targets/cpu/lowering/checks.h"
 #include "targets/cpu/lowering/families.h"
@@ -41,8 +43,29 @@ View attention_operand(LoweringContext& context, const Value* value, const Sizes
   return broadcast(view, sizes);
 }
 
+/// The order of dimensions [..., L, H, D], where that is how everyone reads the result: then heads
+/// are put together to rows without moving them. Empty for others.
+std::vector<std::int64_t> order_of_rows(const Value* result) {
+  const std::int64_t rank = result->rank();
+  if (rank < 3 || result->is_output() || result->uses().empty()) return {};
+  std::vector<std::int64_t> order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::swap(order[order.size() - 3], order[order.size() - 2]);
+  for (const Use& use : result->uses()) {
+    if (!use.node->is("aten.permute.default") || use.node->argument(1).integers() != order)
+      return {};
+  }
+  return order;
+}
+
+View attention_result(const Node& node, LoweringContext& context) {
+  const std::vector<std::int64_t> order = order_of_rows(node.result());
+  if (order.empty()) return context.result_if(node.result(), has_dense_rows);
+  return context.result_in_order(node.result(), order);
+}
+
 void lower_attention(const Node& node, LoweringContext& context) {
-  const View to = context.result_if(node.result(), has_dense_rows);
+  const View to = attention_result(node, context);
   const View query = attention_operand(context, node.argument("query").value(), to.sizes());
   const View key = attention_operand(context, node.argument("key").value(), to.sizes());
   const View value = attention_operand(context, node.argument("value").value(), to.sizes());

@@ -46,6 +46,21 @@ View LoweringContext::result(const Value* value) {
   return view;
 }
 
+View LoweringContext::result_in_order(const Value* value, const std::vector<std::int64_t>& order) {
+  if (destinations_.contains(value)) return result(value);
+  const Sizes in_order = sizes(value);
+  View view;
+  view.spec = OperandSpec::contiguous(value->dtype(), in_order);
+  const Sizes laid = permuted(view, order).sizes();
+  std::vector<std::int64_t> back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  }
+  view = permuted(temporary(value->dtype(), laid), back);
+  views_[value] = view;
+  return view;
+}
+
 View LoweringContext::contiguous_result(const Value* value) {
   View final = result(value);
   if (final.spec.is_contiguous()) return final;

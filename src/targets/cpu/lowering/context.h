@@ -65,7 +65,9 @@ class LoweringContext {
   /// Memory for a result: an output's own, with the output's strides, or contiguous memory in the
   /// arena.
   View result(const Value* value);
-  /// The same for a kernel that writes contiguous memory only: where result() is not contiguous, a
+  /// result(), but in the arena its dimensions lie in this order, the outermost first.
+  View result_in_order(const Value* value, const std::vector<std::int64_t>& order);
+  /// result() for a kernel that writes contiguous memory only: where result() is not contiguous, a
   /// temporary that is copied there when the node's lowering is done.
   View contiguous_result(const Value* value);
   /// result(), or contiguous_result() where the kernel does not take that layout.
