@@ -7,6 +7,7 @@ import torch
 
 # Graphs are verified after every pass.
 os.environ.setdefault("UNFUSE_VERIFY", "1")
+sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -1,0 +1,120 @@
+"""OpenVINO. It knows no fused encoder layer: the model is converted without it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bench.cases import Case, Workload
+
+from .engine import Engine
+
+#: Above this, the first run is as good as a second.
+_FIRST_RUN_TELLS_SECONDS = 1.0
+
+
+class OpenVino(Engine):
+    name = "openvino"
+    score_copies = 2
+    keeps_scores = True
+    needs = ("openvino",)
+
+    def prepare(self, case: Case, workload: Workload) -> None:
+        self.note = "converted without the fast path: OpenVINO cannot take the fused op"
+        model = self._converted(case, workload)
+        model.reshape({i: list(workload.inputs[p].shape) for i, p in enumerate(self._used)})
+        requests = {
+            precision: _compile(model, precision, self.threads) for precision in _precisions(case)
+        }
+        self.request: Any = None
+        if len(requests) == 1:
+            (self.request,) = requests.values()
+            return
+        precision = min(requests, key=lambda each: self._seconds(requests[each], workload))
+        self.request = requests[precision]
+        self.note += f"; computed in {precision}, the faster of {' and '.join(requests)}"
+
+    def bind(self, inputs: tuple[Tensor, ...]) -> Callable[[], Any]:
+        request = self.request
+        tensors = self._tensors(inputs)
+        return lambda: request.infer(tensors, share_inputs=True, share_outputs=True)
+
+    def numbers(self, result: Any) -> Tensor:
+        return _to_torch(self.request.get_output_tensor(0))
+
+    def release(self) -> None:
+        super().release()
+        self.request = None
+
+    def _converted(self, case: Case, workload: Workload) -> Any:
+        """A model of any length, converted once a family."""
+        import openvino
+
+        path = self.folder / f"{case.family}.xml"
+        if not path.exists():
+            for other in [*self.folder.glob("*.xml"), *self.folder.glob("*.bin")]:
+                other.unlink()
+            torch.backends.mha.set_fastpath_enabled(False)
+            exported = torch.export.export(
+                workload.model, workload.inputs, dynamic_shapes=workload.dynamic_shapes()
+            )
+            model = openvino.convert_model(exported)
+            openvino.save_model(model, path, compress_to_fp16=False)
+        model = openvino.Core().read_model(path)
+        code = workload.model.forward.__code__
+        arguments = list(code.co_varnames[1 : code.co_argcount])
+        self._used = [arguments.index(each.any_name) for each in model.inputs]
+        return model
+
+    def _tensors(self, inputs: tuple[Tensor, ...]) -> dict[int, Any]:
+        return {i: _from_torch(inputs[position]) for i, position in enumerate(self._used)}
+
+    def _seconds(self, request: Any, workload: Workload) -> float:
+        tensors = self._tensors(workload.inputs)
+        seconds = 0.0
+        for _ in range(2):
+            start = time.perf_counter()
+            request.infer(tensors)
+            seconds = time.perf_counter() - start
+            if seconds > _FIRST_RUN_TELLS_SECONDS:
+                break
+        return seconds
+
+
+def _precisions(case: Case) -> list[str]:
+    """What to compute in. By itself it computes float32 models in bfloat16 where the machine has
+    that, which is another result; for 16-bit models both are fair, and the faster is taken."""
+    return ["f32"] if case.dtype == torch.float32 else ["f32", "bf16"]
+
+
+def _compile(model: Any, precision: str, threads: int) -> Any:
+    import openvino
+
+    properties = {
+        "INFERENCE_NUM_THREADS": threads,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": precision,
+    }
+    return openvino.compile_model(model, "CPU", properties).create_infer_request()
+
+
+def _from_torch(tensor: Tensor) -> Any:
+    import openvino
+
+    if tensor.dtype != torch.bfloat16:
+        return openvino.Tensor(tensor.numpy(), shared_memory=True)
+    bits = tensor.contiguous().view(torch.int16).numpy()
+    return openvino.Tensor(bits, list(tensor.shape), openvino.Type.bf16)
+
+
+def _to_torch(tensor: Any) -> Tensor:
+    import openvino
+
+    if tensor.element_type != openvino.Type.bf16:
+        return torch.from_numpy(tensor.data.copy()).float()
+    bits = torch.from_numpy(tensor.data.view("int16").copy())
+    return bits.view(torch.bfloat16).float()
