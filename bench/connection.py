@@ -18,7 +18,7 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS
 
 
 #: For a process whose input has ended, to end by itself.
-_ENDING_SECONDS = 5
+_ENDING_SECONDS = 60
 
 
 class WorkerError(Exception):
@@ -64,8 +64,9 @@ class LineProcess:
         return json.loads(line)
 
     @property
-    def is_alive(self) -> bool:
-        return self._process.poll() is None
+    def exit_code(self) -> int | None:
+        """None while it is alive; below 0 when a signal ended it."""
+        return self._process.poll()
 
     def stop(self, *, wait: bool = True) -> None:
         """Ends its input and waits a little for it to end by itself; `wait` False: ends it now."""
@@ -122,7 +123,11 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        return self._process.is_alive
+        return self.exit_code is None
 
-    def stop(self) -> None:
-        self._process.stop()
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.exit_code
+
+    def stop(self, *, wait: bool = True) -> None:
+        self._process.stop(wait=wait)

@@ -83,7 +83,7 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._stop(list(self._workers))
+        self._stop(list(self._workers), wait=error is None)
 
     def measure(self, case: Case) -> CaseResult:
         names = [name for name in self._places if engines.take_part(name, case)]
@@ -254,11 +254,11 @@ class Session:
             except WorkerError:
                 self._stop([name])
 
-    def _stop(self, names: list[str]) -> None:
+    def _stop(self, names: list[str], *, wait: bool = True) -> None:
         for name in names:
             worker = self._workers.pop(name, None)
             if worker is not None:
-                worker.stop()
+                worker.stop(wait=wait)
 
 
 def _compare(
