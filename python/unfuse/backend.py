@@ -17,7 +17,7 @@ from . import origin
 from .aliases import Aliases
 from .capture import trace_to_aten
 from .compiled_graph import compile_graph
-from .errors import EagerFallbackWarning
+from .errors import EagerFallbackWarning, Error
 from .fx_import import GraphInput
 from .options import Options
 from .padded_rows import PaddedEncoders
@@ -27,9 +27,15 @@ logger = logging.getLogger("unfuse")
 
 
 def unfuse(
-    module: fx.GraphModule, example_inputs: Sequence[Any], *, options: dict[str, Any] | None = None
+    module: fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    options: dict[str, Any] | None = None,
+    mode: str | None = None,
 ) -> Callable[..., Any]:
     """Compiles one dynamo graph. `options` are those of `unfuse.options.Options`."""
+    if mode is not None:
+        raise Error(f"the backend has no modes, got mode={mode!r}", hint="it takes options={...}")
     return compile_module(module, example_inputs, Options.parse(options), Report())
 
 

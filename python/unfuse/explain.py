@@ -10,6 +10,7 @@ import torch
 from torch import fx
 
 from .backend import compile_module
+from .errors import Error
 from .options import Options
 from .report import Report
 
@@ -22,6 +23,12 @@ def explain(
 ) -> Report:
     """Compiles the model for these arguments as torch.compile(model, backend="unfuse",
     options=options) would, runs it once without gradients, and says what became of it."""
+    if not callable(model) or isinstance(model, type):
+        named = f"the class {model.__name__}" if callable(model) else type(model).__name__
+        raise Error(
+            f"expected a model, not {named}",
+            hint="pass an nn.Module or a function of tensors",
+        )
     parsed = Options.parse(options)
     report = Report()
 

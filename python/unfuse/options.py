@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from .errors import Error
 
 _CHOICES = {"fully_masked_rows": ("op", "zero"), "padded_rows": ("compiled", "zero")}
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Throws Error unless the value is one of the choices, and of its type: 1 is not True."""
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        raise Error(
+            f"{name} cannot be {value!r}",
+            hint=f"it is {' or '.join(repr(choice) for choice in choices)}",
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,20 +37,20 @@ class Options:
     verbose: bool = False
 
     @classmethod
-    def parse(cls, given: dict[str, Any] | None) -> Options:
+    def parse(cls, given: Mapping[str, Any] | None) -> Options:
         """Throws Error for an option or a value that there is not."""
-        known = {field.name: field.default for field in dataclasses.fields(cls)}
-        for name, value in (given or {}).items():
+        if given is None:
+            return cls()
+        known = [field.name for field in dataclasses.fields(cls)]
+        if not isinstance(given, Mapping):
+            raise Error(
+                f"expected the options as a dict, not {type(given).__name__}",
+                hint=f"there are {', '.join(known)}",
+            )
+        for name, value in given.items():
             if name not in known:
                 raise Error(
                     f"the backend has no option {name!r}", hint=f"there are {', '.join(known)}"
                 )
-            choices = _CHOICES.get(name, (True, False))
-            if not any(value is choice or value == choice for choice in choices) or (
-                isinstance(known[name], bool) and not isinstance(value, bool)
-            ):
-                raise Error(
-                    f"the option {name} cannot be {value!r}",
-                    hint=f"it is {' or '.join(repr(choice) for choice in choices)}",
-                )
-        return cls(**(given or {}))
+            check_choice(f"the option {name}", value, _CHOICES.get(name, (True, False)))
+        return cls(**given)

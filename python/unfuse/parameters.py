@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from .errors import Error
 from .fx_arguments import describe_tensor
 
 _caches: weakref.WeakSet[ParameterCache] = weakref.WeakSet()
@@ -24,6 +25,8 @@ def refresh(model: torch.nn.Module) -> None:
     Only writes that torch does not record need this: `parameter.data.mul_(2)`, writes through
     NumPy's memory, and any in-place write to a tensor made under `torch.inference_mode()`.
     """
+    if not isinstance(model, torch.nn.Module):
+        raise Error(f"expected an nn.Module, not {type(model).__name__}")
     tensors = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
     for cache in list(_caches):
         cache.forget(tensors)

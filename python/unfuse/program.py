@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import Any
 
@@ -11,7 +12,11 @@ from unfuse import _unfuse
 
 from . import arrays, pytree
 from .errors import Error
+from .options import check_choice
 from .report import LeftOp, Report
+
+#: As many as the command takes.
+_MOST_THREADS = 4096
 
 
 def load(
@@ -23,20 +28,36 @@ def load(
     op in the graph gives, or "zero". `threads` 0 takes torch's number of threads at each call when
     torch is loaded, else OMP_NUM_THREADS, else all cores.
     """
-    if fully_masked_rows not in ("op", "zero"):
-        raise Error(
-            f"fully_masked_rows cannot be {fully_masked_rows!r}", hint="it is 'op' or 'zero'"
-        )
-    native = _unfuse.Program.load(os.fspath(path), fully_masked_rows, threads)
+    check_choice("fully_masked_rows", fully_masked_rows, ("op", "zero"))
+    try:
+        threads = operator.index(threads)
+    except TypeError:
+        raise Error(f"threads cannot be {threads!r}", hint="it is an int") from None
+    if not 0 <= threads <= _MOST_THREADS:
+        raise Error(f"threads cannot be {threads}", hint=f"it is from 0 to {_MOST_THREADS}")
+    native = _unfuse.Program.load(_file_name(path), fully_masked_rows, threads)
     return Program(native, threads)
+
+
+def _file_name(path: Any) -> bytes:
+    """As the system takes it, whatever its characters."""
+    name = path.__fspath__() if isinstance(path, os.PathLike) else path
+    if not isinstance(name, str):
+        raise Error(
+            f"expected a path, not {type(path).__name__}", hint="pass a str or a pathlib.Path"
+        )
+    encoded = os.fsencode(name)
+    if b"\0" in encoded:
+        raise Error(f"a path with a null character: {name!r}")
+    return encoded
 
 
 class Program:
     """Takes torch tensors or NumPy arrays, as the exported model took tensors, and returns what it
-    returned: torch tensors when it was given any, else NumPy arrays. Where the model takes an object
-    of its own class (a dataclass), give one, or a dict of its fields; where it returns one, the
-    result is a dict whose entries are attributes too. May be called from many
-    threads at once. No gradient flows through it."""
+    returned: torch tensors when it was given any, else NumPy arrays. Where the model takes an
+    object of its own class (a dataclass), give one, or a dict of its fields; where it returns one,
+    the result is a dict whose entries are attributes too. May be called from many threads at once.
+    No gradient flows through it."""
 
     def __init__(self, native: Any, threads: int) -> None:
         self._native = native
@@ -78,25 +99,37 @@ class Program:
     def _flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         positional, keywords = self._arguments.children
         # Arguments that were positional at export may be given by name.
-        names = self._names[len(args) : len(positional.children)]
-        by_name = [name for name in names if name in kwargs and name not in keywords.keys]
+        remaining = self._names[len(args) : len(positional.children)]
+        by_name = [name for name in remaining if name not in keywords.keys]
+        if (
+            len(args) > len(positional.children)
+            or by_name != remaining
+            or (kwargs.keys() != {*by_name, *keywords.keys})
+        ):
+            self._check_names(args, kwargs)
         args = (*args, *(kwargs[name] for name in by_name))
         kwargs = {name: value for name, value in kwargs.items() if name not in by_name}
-        self._check_names(args, kwargs, len(positional.children), keywords.keys)
         return positional.flatten(args, "arguments") + keywords.flatten(kwargs, "arguments")
 
-    def _check_names(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], count: int, keys: list[str]
-    ) -> None:
-        wanted = f"it takes ({', '.join(self._names)})"
-        if len(args) > count:
-            raise Error(f"got {len(args)} positional arguments, not {count}", hint=wanted)
-        missing = [*self._names[len(args) : count], *(key for key in keys if key not in kwargs)]
-        if missing:
-            raise Error(f"missing arguments: {', '.join(missing)}", hint=wanted)
-        unknown = [name for name in kwargs if name not in keys]
-        if unknown:
-            raise Error(f"unknown arguments: {', '.join(unknown)}", hint=wanted)
+    def _check_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        positional, keywords = self._arguments.children
+        names, keys = self._names[: len(positional.children)], keywords.keys
+        remaining = names[len(args) :]
+        faults = {
+            "unknown arguments": [name for name in kwargs if name not in (*names, *keys)],
+            "arguments given twice": [
+                name for name in names[: len(args)] if name in kwargs and name not in keys
+            ],
+            "missing arguments": [
+                *(name for name in remaining if name in keys or name not in kwargs),
+                *(name for name in keys if name not in kwargs),
+            ],
+        }
+        found = [f"{what}: {', '.join(which)}" for what, which in faults.items() if which]
+        if len(args) > len(names):
+            found.insert(0, f"got {len(args)} positional arguments, not {len(names)}")
+        if found:
+            raise Error("; ".join(found), hint=f"it takes ({', '.join(self._names)})")
 
     @property
     def report(self) -> Report:

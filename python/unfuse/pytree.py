@@ -2,8 +2,8 @@
 
 torch.export writes it as JSON (`torch.utils._pytree.treespec_dumps`). Tuples, lists, dicts and
 namedtuples are rebuilt from that alone. Of a class of the model's own (a dataclass, a ModelOutput)
-the file tells the fields: an argument is anything that has them, a result is a Record. A class whose
-fields the file does not tell is refused. PyTorch is not needed here.
+the file tells the fields: an argument is anything that has them, a result is a Record. A class
+whose fields the file does not tell is refused. PyTorch is not needed here.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class Spec:
         missing = [key for key in self.keys if not hasattr(value, key)]
         if missing:
             raise Error(
-                f"expected a {self.kind}, or a dict of {self.keys}, got {_shape(value)}", where=where
+                f"expected a {self.kind}, or a dict of {self.keys}, got {_shape(value)}",
+                where=where,
             )
         return [(getattr(value, key), f"{where}.{key}") for key in self.keys]
 

@@ -24,13 +24,19 @@ const char* kind_name(ErrorKind kind) {
   return "internal";
 }
 
+/// Messages may quote a file's bytes.
+nb::object text(const std::string& bytes) {
+  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()),
+                                        "backslashreplace"));
+}
+
 void translate(const std::exception_ptr& exception, void*) {
   try {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
     nb::object type = nb::module_::import_("unfuse.errors").attr("Error");
-    nb::object value = type(error.message().c_str(), kind_name(error.kind()), error.where().c_str(),
-                            error.hint().c_str());
+    nb::object value = type(text(error.message()), kind_name(error.kind()), text(error.where()),
+                            text(error.hint()));
     PyErr_SetObject(type.ptr(), value.ptr());
   }
 }

@@ -22,13 +22,15 @@ struct ProgramHandle {
   std::shared_ptr<const CompiledProgram> program;
 };
 
-ProgramHandle load(const std::string& path, const std::string& fully_masked_rows, int threads) {
+/// `path` is bytes: a file's name need not be UTF-8.
+ProgramHandle load(const nb::bytes& path, const std::string& fully_masked_rows, int threads) {
   CompileOptions options;
   options.threads = threads;
   options.fully_masked_rows =
       fully_masked_rows == "zero" ? FullyMaskedRows::kZero : FullyMaskedRows::kOp;
+  const std::string name(path.c_str(), path.size());
   nb::gil_scoped_release unlocked;
-  return {CompiledProgram::load(path, options)};
+  return {CompiledProgram::load(name, options)};
 }
 
 nb::object constant(const Argument& argument) {
