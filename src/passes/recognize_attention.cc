@@ -150,6 +150,24 @@ bool match_masked_scores(Value* scores, Match& match) {
   return match_scores(scores, match);
 }
 
+// Whether any score or mask that is added to the number leaves it as it is, in float32.
+bool swallows_sums(double fill) { return fill <= -1e37; }
+
+// A finite fill becomes a number that is added and swallows the score. Beside scores and -inf that
+// is as good as the fill itself; in a row of nothing but fills and sums their differences count, so
+// there it has to be the fill itself, or all of them have to be one.
+bool can_be_joined(const std::vector<Mask>& masks) {
+  std::optional<double> finite;
+  bool has_sum = false;
+  for (const Mask& mask : masks) {
+    has_sum |= mask.added != nullptr;
+    if (mask.added != nullptr || mask.fill == kMinusInfinity) continue;
+    if (finite && *finite != mask.fill) return false;
+    finite = mask.fill;
+  }
+  return !finite || !has_sum || swallows_sums(*finite);
+}
+
 bool over_last_dimension(const Node& softmax) {
   const std::int64_t rank = softmax.input(0)->rank();
   return wrap_dimension(softmax.argument("dim").integer(), rank) == rank - 1;
@@ -182,7 +200,7 @@ std::optional<Match> match_attention(const Node& product, AttentionSpelling spel
     if (scores->dtype() != DType::kFloat32 || !is_private(scores)) return std::nullopt;
     scores = widened->input(0);
   }
-  if (!match_masked_scores(scores, match)) return std::nullopt;
+  if (!match_masked_scores(scores, match) || !can_be_joined(match.masks)) return std::nullopt;
   return match;
 }
 
@@ -198,7 +216,8 @@ bool is_supported(const Match& match, const Value* result) {
 
 // --- Rewriting
 
-// All masks as one: what is added together, and -inf where some mask says so.
+// All masks as one, joined from the innermost to the outermost: a fill replaces what lies under it,
+// a sum is added to it. Fills of -inf alone stay a mask of bools.
 class JoinedMask {
  public:
   explicit JoinedMask(Builder& builder) : builder_(builder) {}
@@ -206,26 +225,35 @@ class JoinedMask {
   void join(const Mask& mask) {
     if (mask.added != nullptr) return add(mask.added);
     Value* attended = mask.attended != nullptr ? mask.attended : negate(builder_, mask.masked);
-    if (mask.fill == kMinusInfinity) {
+    if (mask.fill == kMinusInfinity && added_ == nullptr) {
       attended_ = attended_ == nullptr
                       ? attended
                       : call(builder_, "aten.logical_and.default", {attended_, attended});
       return;
     }
-    // The lowest number swallows any score that it is added to, so a row of nothing else is even.
-    add(call(builder_, "aten.where.Scalar", {attended, 0.0, kLowest}));
+    add_attended();
+    const bool as_it_is = mask.fill == kMinusInfinity || swallows_sums(mask.fill);
+    added_ = filled(attended, as_it_is ? mask.fill : kLowest);
   }
 
-  Value* mask() {
-    if (attended_ == nullptr || added_ == nullptr) {
-      return attended_ != nullptr ? attended_ : added_;
-    }
-    return call(builder_, "aten.where.ScalarOther", {attended_, added_, kMinusInfinity});
-  }
+  Value* mask() const { return attended_ != nullptr ? attended_ : added_; }
 
  private:
   void add(Value* mask) {
-    added_ = added_ == nullptr ? mask : call(builder_, "aten.add.Tensor", {added_, mask});
+    add_attended();
+    // In 16 bits the lowest number of float32 would be -inf.
+    Value* wide = convert(builder_, mask, DType::kFloat32);
+    added_ = added_ == nullptr ? wide : call(builder_, "aten.add.Tensor", {added_, wide});
+  }
+
+  void add_attended() {
+    if (attended_ != nullptr) added_ = filled(attended_, kMinusInfinity);
+    attended_ = nullptr;
+  }
+
+  Value* filled(Value* attended, double fill) {
+    if (added_ == nullptr) return call(builder_, "aten.where.Scalar", {attended, 0.0, fill});
+    return call(builder_, "aten.where.ScalarOther", {attended, added_, fill});
   }
 
   Builder& builder_;
@@ -235,7 +263,7 @@ class JoinedMask {
 
 Value* mask_of(Builder& builder, const Match& match) {
   JoinedMask joined(builder);
-  for (const Mask& mask : match.masks) joined.join(mask);
+  for (auto mask = match.masks.rbegin(); mask != match.masks.rend(); ++mask) joined.join(*mask);
   return joined.mask();
 }
 
