@@ -1,356 +1,475 @@
 #include "targets/cpu/kernels/attention.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <memory>
 
+#include "targets/cpu/kernels/attention_mask.h"
+#include "targets/cpu/kernels/attention_shape.h"
 #include "targets/cpu/kernels/attention_tile.h"
-#include "targets/cpu/kernels/loop_nest.h"
 #include "targets/cpu/parallel.h"
 
 namespace unfuse::cpu {
 namespace {
 
-constexpr const char* kName = "attention";
-/// Query rows whose scores are in the cache at one time.
-constexpr std::int64_t kRowTile = 48;
 /// Query rows that share one packing of the keys at most.
-constexpr std::int64_t kMaximumRowBlock = 5 * kRowTile;
+constexpr std::int64_t kMaximumRowBlock = 10 * kAttentionTileRows;
+/// Blocks a thread, so that threads end together.
+constexpr std::int64_t kBlocksPerThread = 4;
+/// Where there are too few, blocks split their keys, but in no parts smaller than this.
+constexpr std::int64_t kMinimumPart = 512;
+/// So many rows or less multiply their weights with values that are not packed.
+constexpr std::int64_t kFewRowsOfValues = 16;
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Floats, rounded up to whole cache lines.
-std::size_t float_bytes(std::int64_t count) {
-  return static_cast<std::size_t>(round_up(count, 16)) * sizeof(float);
-}
+std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-/// An operand's strides: of the batch and head dims as a nest, and of its rows.
-struct Rows {
-  Sizes outer_strides;  // batch..., head
-  std::int64_t row_stride = 0;
-  std::int64_t column_stride = 0;
+/// Hands out pieces of scratch, each on cache lines of its own.
+class Pieces {
+ public:
+  explicit Pieces(std::byte* begin) : begin_(begin) {}
+  float* take(std::int64_t floats) {
+    auto* taken = reinterpret_cast<float*>(begin_ + bytes_);
+    bytes_ += static_cast<std::size_t>(round_up(floats, 16)) * sizeof(float);
+    return taken;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* begin_;
+  std::size_t bytes_ = 0;
+};
+
+/// What a thread works in.
+struct Buffers {
+  float *queries, *keys, *values, *scores, *masks;
+};
+
+/// The running softmax of the rows of a block.
+struct Running {
+  float *output, *maxima, *sums;
+};
+
+/// Rows that are done at a time, and the keys that they meet.
+struct Block {
+  const float *query, *key, *value;  ///< of the group
+  const std::byte* mask;
+  float* output;
+  AttentionRowSet rows;
+  KeyRange keys;
+};
+
+/// Some keys for all rows of a block. What costs something is done when it is first needed.
+struct KeyTile {
+  KeyRange keys;
+  bool is_packed = false;
+  float key_magnitude = -1;  ///< negative: not looked at
 };
 
 class AttentionKernel final : public Kernel {
  public:
   explicit AttentionKernel(const AttentionSpec& spec);
   std::size_t scratch_bytes() const override {
-    return static_cast<std::size_t>(threads_) * thread_bytes_;
+    const std::int64_t running = parts_ == 1 ? threads_ : blocks() * parts_;
+    return static_cast<std::size_t>(threads_) * buffers_bytes_ +
+           static_cast<std::size_t>(running) * running_bytes_;
   }
   void run(std::span<void* const> operands, std::byte* scratch) const override;
 
  private:
-  /// What a thread works in.
-  struct Buffers {
-    float *queries, *keys, *values, *scores, *additive, *output, *maxima, *sums;
-  };
-  /// The rows of one head that a thread takes at a time, and where they are.
-  struct Block {
-    const float *query, *key, *value;
-    const std::byte* mask;
-    float* output;
-    std::int64_t first_row, rows;
-  };
-
-  void check(const AttentionSpec& spec) const;
   void choose_blocks();
+  void choose_sizes();
+  std::int64_t blocks() const { return shape_.groups * head_blocks_ * row_blocks_; }
+  Buffers take_buffers(Pieces& pieces) const;
+  Running take_running(Pieces& pieces) const;
   Buffers buffers(std::byte* scratch) const;
-  Block block(std::span<void* const> operands, std::int64_t unit) const;
-  void run_block(const Block& block, const Buffers& own) const;
-  void run_keys(const Block& block, const Buffers& own, std::int64_t first_key,
-                std::int64_t count) const;
-  void prepare_mask(const Block& block, const Buffers& own, std::int64_t first_row,
-                    std::int64_t rows, std::int64_t first_key, std::int64_t count,
+  Running running(std::byte* scratch, std::int64_t index) const;
+  Block block(std::span<void* const> operands, std::int64_t index) const;
+  KeyRange part(KeyRange keys, std::int64_t index) const;
+  void run_in_parts(std::span<void* const> operands, std::byte* scratch) const;
+  void merge(const Running& running, const Running& other, std::int64_t rows) const;
+
+  void run_block(const Block& block, const Buffers& own, const Running& running) const;
+  void start(const Block& block, const Buffers& own, const Running& running) const;
+  bool run_range(const Block& block, const Buffers& own, const Running& running, KeyRange keys,
+                 bool may_defer) const;
+  bool run_keys(const Block& block, const Buffers& own, const Running& running, KeyTile& keys,
+                bool may_defer) const;
+  const std::int64_t* causal_limits(const Block& block, std::int64_t first, std::int64_t rows,
+                                    KeyRange keys, std::int64_t* limits) const;
+  bool is_weightless(const Block& block, const AttentionTile& tile,
+                     const AttentionMaskSummary& mask, KeyTile& keys) const;
+  void provide_keys(const Block& block, const Buffers& own, KeyTile& keys,
                     AttentionTile& tile) const;
-  void fill_additive(const std::byte* mask, std::int64_t count, float* to) const;
-  void finish(const Block& block, const Buffers& own) const;
+  void finish(const Block& block, const Running& running) const;
 
   AttentionFunctions functions_ = attention_functions();
-  Sizes outer_sizes_;  // batch..., head
-  Rows query_, key_, value_, mask_, output_;
-  std::int64_t length_, source_length_, depth_, width_;
+  AttentionShape shape_;
+  AttentionMask mask_;
   float scale_;
-  bool is_causal_, zero_fully_masked_, has_mask_, mask_is_bool_;
+  float query_factor_ = 1;
+  bool is_causal_, zero_fully_masked_;
   int threads_;
-  std::int64_t row_block_ = 0;
+
+  std::int64_t heads_a_block_ = 1, head_blocks_ = 1;
+  std::int64_t row_block_ = 0, row_blocks_ = 0;
+  std::int64_t parts_ = 1;
+  bool takes_keys_in_place_ = false, takes_values_in_place_ = false;
   std::int64_t key_tile_ = 0;
-  std::int64_t score_stride_ = 0;
-  std::int64_t output_stride_ = 0;
-  std::int64_t heads_ = 1;  // batch dims included
-  std::int64_t blocks_per_head_ = 0;
-  std::size_t thread_bytes_ = 0;
+  std::int64_t padded_rows_ = 0, score_stride_ = 0, value_stride_ = 0, output_stride_ = 0;
+  std::size_t buffers_bytes_ = 0, running_bytes_ = 0;
 };
 
-/// Heads of dim -3; a rank of 2 is one head.
-std::int64_t head_count(const OperandSpec& operand) {
-  return operand.rank() == 2 ? 1 : operand.sizes[operand.sizes.size() - 3];
-}
-
-/// Keys and values of a group of heads are found by moving with stride 0 within the group, which
-/// needs the head dim to be split in (group, head in group).
-Rows rows_of(const OperandSpec& operand, std::int64_t heads_in_group, bool is_grouped) {
-  Rows rows;
-  const std::size_t rank = operand.sizes.size();
-  rows.row_stride = operand.strides[rank - 2];
-  rows.column_stride = operand.strides[rank - 1];
-  if (rank == 2) {
-    rows.outer_strides = {0, 0};
-    return rows;
-  }
-  rows.outer_strides.assign(operand.strides.begin(), operand.strides.end() - 3);
-  const std::int64_t head_stride = operand.strides[rank - 3];
-  rows.outer_strides.push_back(is_grouped ? head_stride : head_stride * heads_in_group);
-  rows.outer_strides.push_back(is_grouped ? 0 : head_stride);
-  return rows;
-}
-
 AttentionKernel::AttentionKernel(const AttentionSpec& spec)
-    : scale_(spec.scale),
+    : shape_(spec),
+      mask_(spec, shape_, functions_),
+      scale_(spec.scale),
       is_causal_(spec.is_causal),
       zero_fully_masked_(spec.zero_fully_masked),
-      has_mask_(spec.mask.has_value()),
-      mask_is_bool_(has_mask_ && spec.mask->dtype == DType::kBool),
       threads_(std::max(1, spec.threads)) {
-  check(spec);
-  const std::size_t rank = spec.query.sizes.size();
-  length_ = spec.query.sizes[rank - 2];
-  depth_ = spec.query.sizes[rank - 1];
-  source_length_ = spec.key.sizes[rank - 2];
-  width_ = spec.value.sizes[rank - 1];
-  if (rank > 2) outer_sizes_.assign(spec.query.sizes.begin(), spec.query.sizes.end() - 3);
-  const std::int64_t groups = head_count(spec.key);
-  const std::int64_t heads_in_group = groups == 0 ? 1 : head_count(spec.query) / groups;
-  outer_sizes_.push_back(groups);
-  outer_sizes_.push_back(heads_in_group);
-  require(outer_sizes_.size() <= kMaxLoopRank, kName, "too many batch dims");
-  for (const std::int64_t size : outer_sizes_) heads_ *= size;
-  query_ = rows_of(spec.query, heads_in_group, false);
-  key_ = rows_of(spec.key, heads_in_group, true);
-  value_ = rows_of(spec.value, heads_in_group, true);
-  output_ = rows_of(spec.output, heads_in_group, false);
-  if (has_mask_) mask_ = rows_of(*spec.mask, heads_in_group, false);
+  // Tiles take positive scales: what else there is goes into the queries.
+  if (scale_ == 0) {
+    query_factor_ = 0;
+    scale_ = 1;
+  } else if (scale_ < 0) {
+    query_factor_ = -1;
+    scale_ = -scale_;
+  }
   choose_blocks();
-}
-
-void AttentionKernel::check(const AttentionSpec& spec) const {
-  const std::size_t rank = spec.query.sizes.size();
-  require(rank >= 2 && spec.key.sizes.size() == rank && spec.value.sizes.size() == rank &&
-              spec.output.sizes.size() == rank,
-          kName, "ranks do not fit");
-  for (const OperandSpec* operand : {&spec.query, &spec.key, &spec.value, &spec.output}) {
-    require(operand->dtype == DType::kFloat32, kName, "an operand that is not float32");
-    require(
-        operand->sizes[rank - 1] <= 1 || operand->strides[rank - 1] == 1 || operand->numel() == 0,
-        kName, "an operand whose last stride is not 1");
-  }
-  const Sizes& query = spec.query.sizes;
-  const Sizes& key = spec.key.sizes;
-  const Sizes& value = spec.value.sizes;
-  require(query[rank - 1] == key[rank - 1] && key[rank - 2] == value[rank - 2], kName,
-          "sizes do not fit");
-  const std::int64_t heads = head_count(spec.query);
-  const std::int64_t groups = head_count(spec.key);
-  require(groups == head_count(spec.value) && (groups == 0 ? heads == 0 : heads % groups == 0),
-          kName, "key heads do not divide query heads");
-  for (std::size_t dim = 0; dim + 3 < rank; ++dim) {
-    require(query[dim] == key[dim] && query[dim] == value[dim], kName, "batch dims differ");
-  }
-  Sizes expected = query;
-  expected[rank - 1] = value[rank - 1];
-  require(spec.output.sizes == expected, kName, "output sizes do not fit");
-  if (!spec.mask) return;
-  expected[rank - 1] = key[rank - 2];
-  require(spec.mask->sizes == expected, kName, "a mask that is not expanded to [..., H, L, S]");
-  require(spec.mask->dtype == DType::kBool || spec.mask->dtype == DType::kFloat32, kName,
-          "a mask that is neither bool nor float32");
+  choose_sizes();
 }
 
 void AttentionKernel::choose_blocks() {
-  // Packed keys and values should stay in the second-level cache.
-  const std::int64_t largest = std::max(depth_, width_);
-  key_tile_ = largest <= 128 ? 256 : largest <= 256 ? 128 : 64;
-  key_tile_ = std::min(key_tile_, round_up(std::max<std::int64_t>(1, source_length_), 64));
+  const std::int64_t length = std::max<std::int64_t>(1, shape_.length);
+  const std::int64_t heads = std::max<std::int64_t>(1, shape_.heads_in_group);
   // Few blocks pack the keys less often; many spread better over threads.
-  row_block_ = kMaximumRowBlock;
-  while (row_block_ > kRowTile &&
-         heads_ * ((length_ + row_block_ - 1) / row_block_) < 4 * threads_) {
-    row_block_ -= kRowTile;
+  const std::int64_t wanted = threads_ == 1 ? 1 : kBlocksPerThread * threads_;
+  const std::int64_t a_group = divide_up(wanted, std::max<std::int64_t>(1, shape_.groups));
+  const std::int64_t heads_at_once = std::clamp(kMaximumRowBlock / length, std::int64_t{1}, heads);
+  head_blocks_ = std::max(divide_up(heads, heads_at_once), std::min(a_group, heads));
+  heads_a_block_ = divide_up(heads, head_blocks_);
+  head_blocks_ = divide_up(heads, heads_a_block_);
+  row_blocks_ = divide_up(length, kMaximumRowBlock);
+  if (heads_a_block_ == 1) {
+    const std::int64_t most = divide_up(length, kAttentionTileRows);
+    row_blocks_ = std::max(row_blocks_, std::min(most, divide_up(a_group, head_blocks_)));
   }
-  blocks_per_head_ = (length_ + row_block_ - 1) / row_block_;
-  const std::int64_t rows =
-      round_up(std::min(row_block_, std::max<std::int64_t>(1, length_)), kAttentionRows);
-  row_block_ = std::min(row_block_, round_up(rows, kRowTile));
-  // One vector more than the tile: rows at distances of a power of two would share cache sets.
-  score_stride_ = round_up(key_tile_, functions_.panel) + 16;
-  output_stride_ = round_up(std::max<std::int64_t>(1, width_), functions_.vector);
-  const std::int64_t padded = round_up(row_block_, kAttentionRows);
-  thread_bytes_ = float_bytes(padded * depth_) +
-                  float_bytes(round_up(key_tile_, functions_.panel) * depth_) +
-                  float_bytes(key_tile_ * output_stride_) + float_bytes(kRowTile * score_stride_) +
-                  (has_mask_ ? float_bytes(kRowTile * key_tile_) : 0) +
-                  float_bytes(padded * output_stride_) + 2 * float_bytes(padded);
+  row_block_ = std::min(length, round_up(divide_up(length, row_blocks_), kAttentionRowMultiple));
+  row_blocks_ = divide_up(length, row_block_);
+  if (blocks() == 0 || blocks() >= wanted) return;
+  parts_ =
+      std::clamp(shape_.source_length / kMinimumPart, std::int64_t{1}, divide_up(wanted, blocks()));
 }
 
-AttentionKernel::Buffers AttentionKernel::buffers(std::byte* scratch) const {
-  const auto take = [&](std::int64_t count) {
-    auto* taken = reinterpret_cast<float*>(scratch);
-    scratch += float_bytes(count);
-    return taken;
-  };
-  const std::int64_t padded = round_up(row_block_, kAttentionRows);
+void AttentionKernel::choose_sizes() {
+  const std::int64_t vector = functions_.vector;
+  const std::int64_t rows = heads_a_block_ * row_block_;
+  padded_rows_ = round_up(rows, kAttentionRowMultiple);
+  // What so few rows read is not worth packing.
+  takes_keys_in_place_ =
+      rows <= kAttentionFewRows && shape_.depth > 0 && shape_.depth % vector == 0;
+  takes_values_in_place_ = rows <= kFewRowsOfValues && shape_.width % vector == 0;
+  // Packed keys and values should stay in the second-level cache.
+  const std::int64_t largest = std::max(shape_.depth, shape_.width);
+  key_tile_ = largest <= 128 ? 256 : largest <= 256 ? 128 : 64;
+  key_tile_ =
+      std::min(key_tile_, round_up(std::max<std::int64_t>(1, shape_.source_length), vector));
+  // Rows at distances of a power of two would share cache sets.
+  score_stride_ = round_up(key_tile_, std::max<std::int64_t>(4, vector)) + 16;
+  output_stride_ = round_up(std::max<std::int64_t>(1, shape_.width), vector);
+  value_stride_ = output_stride_ + (output_stride_ % 128 == 0 ? 16 : 0);
+  Pieces buffers(nullptr);
+  take_buffers(buffers);
+  buffers_bytes_ = buffers.bytes();
+  Pieces running(nullptr);
+  take_running(running);
+  running_bytes_ = running.bytes();
+}
+
+Buffers AttentionKernel::take_buffers(Pieces& pieces) const {
+  const std::int64_t tile_rows = std::min(padded_rows_, kAttentionTileRows);
   Buffers own;
-  own.queries = take(padded * depth_);
-  own.keys = take(round_up(key_tile_, functions_.panel) * depth_);
-  own.values = take(key_tile_ * output_stride_);
-  own.scores = take(kRowTile * score_stride_);
-  own.additive = has_mask_ ? take(kRowTile * key_tile_) : nullptr;
-  own.output = take(padded * output_stride_);
-  own.maxima = take(padded);
-  own.sums = take(padded);
+  own.queries = pieces.take(padded_rows_ * shape_.depth);
+  own.keys =
+      pieces.take(takes_keys_in_place_ ? 0 : functions_.packed_keys_size(key_tile_, shape_.depth));
+  own.values = pieces.take(takes_values_in_place_ ? 0 : key_tile_ * value_stride_);
+  own.scores = pieces.take(tile_rows * score_stride_);
+  own.masks = pieces.take(mask_.scratch_size(tile_rows, key_tile_));
   return own;
 }
 
-AttentionKernel::Block AttentionKernel::block(std::span<void* const> operands,
-                                              std::int64_t unit) const {
-  const std::int64_t head = unit / blocks_per_head_;
+Running AttentionKernel::take_running(Pieces& pieces) const {
+  Running running;
+  running.output = pieces.take(padded_rows_ * output_stride_);
+  running.maxima = pieces.take(padded_rows_ + kAttentionTileRows);
+  running.sums = pieces.take(padded_rows_ * functions_.vector);
+  return running;
+}
+
+/// Of the calling thread.
+Buffers AttentionKernel::buffers(std::byte* scratch) const {
+  Pieces pieces(scratch + static_cast<std::size_t>(thread_index()) * buffers_bytes_);
+  return take_buffers(pieces);
+}
+
+Running AttentionKernel::running(std::byte* scratch, std::int64_t index) const {
+  Pieces pieces(scratch + static_cast<std::size_t>(threads_) * buffers_bytes_ +
+                static_cast<std::size_t>(index) * running_bytes_);
+  return take_running(pieces);
+}
+
+Block AttentionKernel::block(std::span<void* const> operands, std::int64_t index) const {
   // The last rows of a causal head see the most keys: they go first, so that threads end together.
-  const std::int64_t index = blocks_per_head_ - 1 - unit % blocks_per_head_;
-  const auto offset = [&](const Rows& rows) {
-    return RowWalker(outer_sizes_, rows.outer_strides, head).offset();
-  };
+  const std::int64_t row_index = row_blocks_ - 1 - index % row_blocks_;
+  const std::int64_t head_index = index / row_blocks_ % head_blocks_;
+  const std::int64_t group = index / row_blocks_ / head_blocks_;
   Block block;
-  block.query = static_cast<const float*>(operands[0]) + offset(query_);
-  block.key = static_cast<const float*>(operands[1]) + offset(key_);
-  block.value = static_cast<const float*>(operands[2]) + offset(value_);
-  block.mask = nullptr;
-  if (has_mask_) {
-    const std::int64_t mask_bytes = mask_is_bool_ ? 1 : 4;
-    block.mask = static_cast<const std::byte*>(operands[3]) + offset(mask_) * mask_bytes;
-  }
-  block.output = static_cast<float*>(operands.back()) + offset(output_);
-  block.first_row = index * row_block_;
-  block.rows = std::min(row_block_, length_ - block.first_row);
+  block.query = static_cast<const float*>(operands[0]) + shape_.offset(shape_.query, group);
+  block.key = static_cast<const float*>(operands[1]) + shape_.offset(shape_.key, group);
+  block.value = static_cast<const float*>(operands[2]) + shape_.offset(shape_.value, group);
+  block.mask = mask_.exists() ? mask_.of_group(operands[3], group) : nullptr;
+  block.output = static_cast<float*>(operands.back()) + shape_.offset(shape_.output, group);
+  block.rows.first_head = head_index * heads_a_block_;
+  block.rows.heads = std::min(heads_a_block_, shape_.heads_in_group - block.rows.first_head);
+  block.rows.first_row = row_index * row_block_;
+  block.rows.rows_a_head = std::min(row_block_, shape_.length - block.rows.first_row);
+  // Keys past the last row are above the diagonal.
+  const std::int64_t last_row = block.rows.first_row + block.rows.rows_a_head;
+  block.keys.end = is_causal_ ? std::min(shape_.source_length, last_row) : shape_.source_length;
   return block;
 }
 
-void AttentionKernel::run_block(const Block& block, const Buffers& own) const {
-  const std::int64_t padded = round_up(block.rows, kAttentionRows);
-  for (std::int64_t row = 0; row < padded; ++row) {
-    float* to = own.queries + row * depth_;
-    if (row < block.rows) {
-      const float* from = block.query + (block.first_row + row) * query_.row_stride;
-      std::memcpy(to, from, static_cast<std::size_t>(depth_) * sizeof(float));
-    } else {
-      std::fill(to, to + depth_, 0.0f);
-    }
+void AttentionKernel::start(const Block& block, const Buffers& own, const Running& running) const {
+  const AttentionRowSet& rows = block.rows;
+  for (std::int64_t head = 0; head < rows.heads; ++head) {
+    const std::int64_t row = head * rows.rows_a_head;
+    functions_.copy_rows(block.query + rows.offset(shape_.query, row), shape_.query.row,
+                         rows.rows_a_head, shape_.depth, query_factor_,
+                         own.queries + row * shape_.depth, shape_.depth);
   }
-  std::fill(own.output, own.output + padded * output_stride_, 0.0f);
-  std::fill(own.maxima, own.maxima + padded, -std::numeric_limits<float>::infinity());
-  std::fill(own.sums, own.sums + padded, 0.0f);
-  // Keys past the last row are above the diagonal.
-  const std::int64_t end =
-      is_causal_ ? std::min(source_length_, block.first_row + block.rows) : source_length_;
-  for (std::int64_t key = 0; key < end; key += key_tile_) {
-    run_keys(block, own, key, std::min(key_tile_, end - key));
-  }
-  finish(block, own);
+  const std::int64_t size = rows.size();
+  const std::int64_t padded = round_up(size, kAttentionRowMultiple);
+  std::fill(own.queries + size * shape_.depth, own.queries + padded * shape_.depth, 0.0f);
+  std::fill(running.output, running.output + padded * output_stride_, 0.0f);
+  std::fill(running.maxima, running.maxima + padded, kLowest);
+  std::fill(running.sums, running.sums + padded * functions_.vector, 0.0f);
 }
 
-void AttentionKernel::run_keys(const Block& block, const Buffers& own, std::int64_t first_key,
-                               std::int64_t count) const {
-  functions_.pack_keys(block.key + first_key * key_.row_stride, key_.row_stride, count, depth_,
-                       own.keys);
-  functions_.pack_values(block.value + first_key * value_.row_stride, value_.row_stride, count,
-                         width_, own.values);
+void AttentionKernel::run_block(const Block& block, const Buffers& own,
+                                const Running& running) const {
+  start(block, own, running);
+  KeyRange visible = block.keys;
+  const bool has_same_mask = mask_.exists() && mask_.is_same_for(block.rows);
+  if (has_same_mask) visible = mask_.visible(block.mask, block.rows, block.keys, own.masks);
+  // Whether keys that a mask nearly hides have any weight shows when the others are done.
+  bool is_deferred = false;
+  for (const bool may_defer : {true, false}) {
+    if (!may_defer && !is_deferred) break;
+    for (const KeyRange& range : {visible, KeyRange{block.keys.begin, visible.begin},
+                                  KeyRange{visible.end, block.keys.end}}) {
+      is_deferred |= run_range(block, own, running, range, may_defer);
+    }
+  }
+}
+
+/// Returns whether something was deferred.
+bool AttentionKernel::run_range(const Block& block, const Buffers& own, const Running& running,
+                                KeyRange keys, bool may_defer) const {
+  bool is_deferred = false;
+  for (std::int64_t key = keys.begin; key < keys.end; key += key_tile_) {
+    KeyTile tile;
+    tile.keys = {key, std::min(key + key_tile_, keys.end)};
+    is_deferred |= run_keys(block, own, running, tile, may_defer);
+  }
+  return is_deferred;
+}
+
+bool AttentionKernel::run_keys(const Block& block, const Buffers& own, const Running& running,
+                               KeyTile& keys, bool may_defer) const {
+  std::array<const void*, kAttentionTileRows> masks;
+  std::array<std::int64_t, kAttentionTileRows> limits;
+  bool is_deferred = false;
   AttentionTile tile;
-  tile.count = count;
-  tile.depth = depth_;
-  tile.width = width_;
-  tile.keys = own.keys;
-  tile.values = own.values;
+  tile.count = keys.keys.size();
+  tile.depth = shape_.depth;
+  tile.width = shape_.width;
   tile.scores = own.scores;
   tile.score_stride = score_stride_;
   tile.scale = scale_;
+  tile.mask = masks.data();
   tile.output_stride = output_stride_;
-  for (std::int64_t row = 0; row < block.rows; row += kRowTile) {
-    tile.rows = std::min(kRowTile, block.rows - row);
-    if (is_causal_) {
-      tile.causal_limit = block.first_row + row - first_key + 1;
-      if (tile.causal_limit + tile.rows - 1 <= 0) continue;
-    }
-    tile.queries = own.queries + row * depth_;
-    tile.maxima = own.maxima + row;
-    tile.sums = own.sums + row;
-    tile.output = own.output + row * output_stride_;
-    if (has_mask_) {
-      prepare_mask(block, own, block.first_row + row, tile.rows, first_key, count, tile);
-    }
-    functions_.run_tile(tile);
-  }
-}
-
-/// Points the tile at what is to be added to its scores: the mask itself, or a copy of it.
-void AttentionKernel::prepare_mask(const Block& block, const Buffers& own, std::int64_t first_row,
-                                   std::int64_t rows, std::int64_t first_key, std::int64_t count,
-                                   AttentionTile& tile) const {
-  const std::int64_t element_bytes = mask_is_bool_ ? 1 : 4;
-  const std::byte* mask =
-      block.mask + (first_row * mask_.row_stride + first_key * mask_.column_stride) * element_bytes;
-  if (!mask_is_bool_ && mask_.column_stride == 1) {
-    tile.additive = reinterpret_cast<const float*>(mask);
-    tile.additive_stride = mask_.row_stride;
-    return;
-  }
-  const bool rows_are_equal = mask_.row_stride == 0;
-  tile.additive = own.additive;
-  tile.additive_stride = rows_are_equal ? 0 : key_tile_;
-  for (std::int64_t row = 0; row < (rows_are_equal ? 1 : rows); ++row) {
-    fill_additive(mask + row * mask_.row_stride * element_bytes, count,
-                  own.additive + row * key_tile_);
-  }
-}
-
-void AttentionKernel::fill_additive(const std::byte* mask, std::int64_t count, float* to) const {
-  const std::int64_t stride = mask_.column_stride;
-  if (!mask_is_bool_) {
-    const auto* values = reinterpret_cast<const float*>(mask);
-    for (std::int64_t i = 0; i < count; ++i) to[i] = values[i * stride];
-    return;
-  }
-  const float lowest = -std::numeric_limits<float>::infinity();
-  for (std::int64_t i = 0; i < count; ++i) to[i] = mask[i * stride] != std::byte{0} ? 0.0f : lowest;
-}
-
-void AttentionKernel::finish(const Block& block, const Buffers& own) const {
-  const float nothing =
-      zero_fully_masked_ || source_length_ == 0 ? 0.0f : std::numeric_limits<float>::quiet_NaN();
-  for (std::int64_t row = 0; row < block.rows; ++row) {
-    const float* from = own.output + row * output_stride_;
-    float* to = block.output + (block.first_row + row) * output_.row_stride;
-    // A row that sees a key at all has the weight exp(0) of its largest score in its sum.
-    if (own.sums[row] == 0.0f) {
-      std::fill(to, to + width_, nothing);
+  const std::int64_t size = block.rows.size();
+  for (std::int64_t row = 0; row < size; row += kAttentionTileRows) {
+    tile.rows = std::min(kAttentionTileRows, size - row);
+    tile.queries = own.queries + row * shape_.depth;
+    tile.maxima = running.maxima + row;
+    tile.sums = running.sums + row * functions_.vector;
+    tile.output = running.output + row * output_stride_;
+    tile.limits = causal_limits(block, row, tile.rows, keys.keys, limits.data());
+    if (tile.limits != nullptr &&
+        *std::max_element(limits.data(), limits.data() + tile.rows) <= 0) {
       continue;
     }
-    const float sum = own.sums[row];
-    for (std::int64_t i = 0; i < width_; ++i) to[i] = from[i] / sum;
+    tile.mask_kind =
+        mask_.point_at(block.mask, block.rows, row, tile.rows, keys.keys, own.masks, masks.data());
+    const AttentionMaskSummary mask =
+        mask_.summarize(tile.mask_kind, masks.data(), tile.rows, tile.count);
+    if (mask.is_transparent) tile.mask_kind = AttentionMaskKind::kNone;
+    if (mask.is_opaque) {
+      if (is_weightless(block, tile, mask, keys)) continue;
+      if (may_defer) {
+        is_deferred = true;
+        continue;
+      }
+    } else if (!may_defer) {
+      continue;  // done in the first pass
+    }
+    provide_keys(block, own, keys, tile);
+    functions_.run_tile(tile);
+  }
+  return is_deferred;
+}
+
+/// The keys of the tile that each row sees; null when it is all of them.
+const std::int64_t* AttentionKernel::causal_limits(const Block& block, std::int64_t first,
+                                                   std::int64_t rows, KeyRange keys,
+                                                   std::int64_t* limits) const {
+  if (!is_causal_) return nullptr;
+  bool sees_all = true;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    limits[r] = std::min(block.rows.row(first + r) + 1 - keys.begin, keys.size());
+    sees_all &= limits[r] == keys.size();
+  }
+  return sees_all ? nullptr : limits;
+}
+
+/// Whether leaving these keys out changes nothing: their weights are zero, and zero times the
+/// values is zero. PyTorch multiplies what a mask hides like anything else, so that infinity and
+/// NaN there do reach the result.
+bool AttentionKernel::is_weightless(const Block& block, const AttentionTile& tile,
+                                    const AttentionMaskSummary& mask, KeyTile& keys) const {
+  if (keys.key_magnitude < 0) {
+    const std::int64_t count = keys.keys.size();
+    keys.key_magnitude =
+        functions_.largest_magnitude(block.key + keys.keys.begin * shape_.key.row, shape_.key.row,
+                                     count, shape_.depth) +
+        0 * functions_.largest_magnitude(block.value + keys.keys.begin * shape_.value.row,
+                                         shape_.value.row, count, shape_.width);
+  }
+  const float queries =
+      functions_.largest_magnitude(tile.queries, shape_.depth, tile.rows, shape_.depth);
+  const float scores = queries * keys.key_magnitude * scale_ * static_cast<float>(shape_.depth);
+  if (!std::isfinite(scores)) return false;
+  if (mask.largest == kLowest) return true;
+  // Below -150, 2^x is zero even as a subnormal; what is compared was rounded.
+  const float least = *std::min_element(tile.maxima, tile.maxima + tile.rows);
+  const float most = (mask.largest + scores) * 1.44269504f;
+  return most - least < -150 - 1e-6f * (std::abs(most) + std::abs(least));
+}
+
+void AttentionKernel::provide_keys(const Block& block, const Buffers& own, KeyTile& keys,
+                                   AttentionTile& tile) const {
+  const float* key = block.key + keys.keys.begin * shape_.key.row;
+  const float* value = block.value + keys.keys.begin * shape_.value.row;
+  if (takes_keys_in_place_) {
+    tile.keys = key;
+    tile.key_stride = shape_.key.row;
+  } else {
+    if (!keys.is_packed) {
+      functions_.pack_keys(key, shape_.key.row, tile.count, shape_.depth, own.keys);
+    }
+    tile.keys = own.keys;
+  }
+  if (takes_values_in_place_) {
+    tile.values = value;
+    tile.value_stride = shape_.value.row;
+  } else {
+    if (!keys.is_packed) {
+      functions_.copy_rows(value, shape_.value.row, tile.count, shape_.width, 1, own.values,
+                           value_stride_);
+    }
+    tile.values = own.values;
+    tile.value_stride = value_stride_;
+  }
+  keys.is_packed = true;
+}
+
+void AttentionKernel::finish(const Block& block, const Running& running) const {
+  const float nothing = zero_fully_masked_ || shape_.source_length == 0
+                            ? 0.0f
+                            : std::numeric_limits<float>::quiet_NaN();
+  for (std::int64_t row = 0; row < block.rows.size(); ++row) {
+    float* to = block.output + block.rows.offset(shape_.output, row);
+    // A row that sees a key at all has the weight 1 of its largest score in its sum.
+    const bool is_finished =
+        functions_.finish_row(running.output + row * output_stride_,
+                              running.sums + row * functions_.vector, shape_.width, to);
+    if (!is_finished) std::fill(to, to + shape_.width, nothing);
   }
 }
 
 void AttentionKernel::run(std::span<void* const> operands, std::byte* scratch) const {
-  const std::int64_t units = width_ == 0 ? 0 : heads_ * blocks_per_head_;
-  std::atomic<std::int64_t> next = 0;
-  const std::int64_t workers = std::min<std::int64_t>(threads_, units);
-  parallel_for(threads_, workers, 1, [&](std::int64_t, std::int64_t) {
-    const Buffers own = buffers(scratch + static_cast<std::size_t>(thread_index()) * thread_bytes_);
-    for (std::int64_t unit = next++; unit < units; unit = next++) {
-      run_block(block(operands, unit), own);
+  if (shape_.width == 0 || shape_.length == 0) return;
+  if (parts_ > 1) return run_in_parts(operands, scratch);
+  parallel_for_dynamic(threads_, blocks(), 1, [&](std::int64_t begin, std::int64_t end) {
+    const Buffers own = buffers(scratch);
+    const Running here = running(scratch, thread_index());
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Block work = block(operands, i);
+      run_block(work, own, here);
+      finish(work, here);
     }
   });
+}
+
+void AttentionKernel::run_in_parts(std::span<void* const> operands, std::byte* scratch) const {
+  parallel_for_dynamic(threads_, blocks() * parts_, 1, [&](std::int64_t begin, std::int64_t end) {
+    const Buffers own = buffers(scratch);
+    for (std::int64_t i = begin; i < end; ++i) {
+      Block work = block(operands, i / parts_);
+      work.keys = part(work.keys, i % parts_);
+      run_block(work, own, running(scratch, i));
+    }
+  });
+  parallel_for(threads_, blocks(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Block work = block(operands, i);
+      const Running all = running(scratch, i * parts_);
+      for (std::int64_t other = 1; other < parts_; ++other) {
+        merge(all, running(scratch, i * parts_ + other), work.rows.size());
+      }
+      finish(work, all);
+    }
+  });
+}
+
+KeyRange AttentionKernel::part(KeyRange keys, std::int64_t index) const {
+  const std::int64_t size = round_up(divide_up(keys.size(), parts_), key_tile_);
+  const std::int64_t begin = std::min(keys.end, keys.begin + index * size);
+  return {begin, std::min(keys.end, begin + size)};
+}
+
+/// Adds what other keys gave.
+void AttentionKernel::merge(const Running& running, const Running& other, std::int64_t rows) const {
+  const std::int64_t vector = functions_.vector;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float maximum = std::max(running.maxima[row], other.maxima[row]);
+    const float shift = maximum == kLowest ? 0 : maximum;
+    const float factor = std::exp2(running.maxima[row] - shift);
+    const float other_factor = std::exp2(other.maxima[row] - shift);
+    const auto add = [&](float* to, const float* from, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) to[i] = to[i] * factor + from[i] * other_factor;
+    };
+    add(running.output + row * output_stride_, other.output + row * output_stride_, shape_.width);
+    add(running.sums + row * vector, other.sums + row * vector, vector);
+    running.maxima[row] = maximum;
+  }
 }
 
 }  // namespace

@@ -1,55 +1,84 @@
-// One tile of attention: some query rows against some keys, in packed buffers.
+// One tile of attention: some query rows against some keys.
 #pragma once
 
 #include <cstdint>
 
 namespace unfuse::cpu {
 
-/// Rows that the register-blocked products take at a time; buffers of rows are padded to multiples.
-inline constexpr std::int64_t kAttentionRows = 6;
+/// Query rows of a tile at most: their scores are in the cache at one time.
+inline constexpr std::int64_t kAttentionTileRows = 48;
+/// The products take rows two, four or six at a time: buffers of rows are padded to multiples.
+inline constexpr std::int64_t kAttentionRowMultiple = 2;
+/// So many rows or less are multiplied with keys that are not packed.
+inline constexpr std::int64_t kAttentionFewRows = 4;
 
-/// A "panel" of a matrix of `count` columns is `width` neighbouring columns, row after row; all
-/// have the full width but the last, which is as wide as it must be, in whole vectors.
+enum class AttentionMaskKind : std::uint8_t {
+  kNone,
+  kBool,   ///< nonzero bytes attend
+  kFloat,  ///< added to the scores
+};
+
 struct AttentionTile {
-  std::int64_t rows = 0;   ///< any; buffers hold padded_rows
+  std::int64_t rows = 0;   ///< at most kAttentionTileRows; buffers hold padded rows
   std::int64_t count = 0;  ///< keys, at least 1
   std::int64_t depth = 0;  ///< D
   std::int64_t width = 0;  ///< E
 
   const float* queries = nullptr;  ///< [padded rows, depth]
-  const float* keys = nullptr;     ///< panels of [depth, count]
-  const float* values = nullptr;   ///< panels of [count, width]
-  float* scores = nullptr;         ///< [padded rows, score_stride], written
-  std::int64_t score_stride = 0;   ///< count rounded up to a panel, or more
+  /// Packed by pack_keys; or [count, key_stride] where they are, for few rows of whole vectors.
+  const float* keys = nullptr;
+  std::int64_t key_stride = 0;  ///< 0: packed
+  /// [count, value_stride], readable up to width rounded up to whole vectors.
+  const float* values = nullptr;
+  std::int64_t value_stride = 0;
+  float* scores = nullptr;        ///< [padded rows, score_stride], written
+  std::int64_t score_stride = 0;  ///< count rounded up to a panel, or more
+  float scale = 1;                ///< of the scores; above zero
 
-  float scale = 1;
-  /// Added to the scaled scores of row r: additive + r * additive_stride; null when there is none.
-  const float* additive = nullptr;
-  std::int64_t additive_stride = 0;
-  /// Row r attends the keys below causal_limit + r only.
-  std::int64_t causal_limit = INT64_MAX / 2;
+  AttentionMaskKind mask_kind = AttentionMaskKind::kNone;
+  const void* const* mask = nullptr;  ///< [rows]: `count` elements of each row's mask
+  /// [padded rows]: row r sees the keys below limits[r] only, which is at most count and may be
+  /// negative; null when every row sees all.
+  const std::int64_t* limits = nullptr;
 
-  // The running softmax of each row: scores so far have this maximum; sums and the unnormalised
-  // output are relative to it.
-  float* maxima = nullptr;         ///< [padded rows]
-  float* sums = nullptr;           ///< [padded rows]
+  // The running softmax of each row: its scores so far, times log2(e), have this maximum; sums and
+  // the unnormalised output are relative to it.
+  float* maxima = nullptr;         ///< [kAttentionTileRows]
+  float* sums = nullptr;           ///< [rows, vector]: to be added up
   float* output = nullptr;         ///< [padded rows, output_stride]
   std::int64_t output_stride = 0;  ///< width rounded up to whole vectors, or more
 };
 
+/// What a part of a mask does to the scores.
+struct AttentionMaskSummary {
+  bool is_transparent = false;  ///< hides and adds nothing
+  bool is_opaque = false;       ///< all are -inf, or so low that most likely no weight remains
+  float largest = 0;            ///< of an opaque part
+};
+
 /// The same functions for each instruction set.
 struct AttentionFunctions {
-  std::int64_t panel;   ///< columns of a full panel
-  std::int64_t vector;  ///< elements of a vector: the last panel's width is a multiple
-  /// keys[s * stride + d], s < count, d < depth, into panels of the transpose [depth, count]. The
-  /// columns past count of the last panel become zero.
+  std::int64_t panel;   ///< columns of a full panel of packed keys
+  std::int64_t vector;  ///< elements of a vector
+  /// Floats that pack_keys writes for `count` keys.
+  std::int64_t (*packed_keys_size)(std::int64_t count, std::int64_t depth);
+  /// keys[s * stride + d], s < count, d < depth.
   void (*pack_keys)(const float* keys, std::int64_t stride, std::int64_t count, std::int64_t depth,
-                    float* panels);
-  /// values[s * stride + e] into panels of [count, width], padded with zeros.
-  void (*pack_values)(const float* values, std::int64_t stride, std::int64_t count,
-                      std::int64_t width, float* panels);
+                    float* packed);
+  /// Rows of `width` elements, times factor, padded with zeros to whole vectors where to_stride has
+  /// room for them.
+  void (*copy_rows)(const float* from, std::int64_t from_stride, std::int64_t count,
+                    std::int64_t width, float factor, float* to, std::int64_t to_stride);
+  /// The largest |x| of `count` rows; infinity if one is infinite or NaN.
+  float (*largest_magnitude)(const float* rows, std::int64_t stride, std::int64_t count,
+                             std::int64_t width);
+  AttentionMaskSummary (*summarize_mask)(AttentionMaskKind kind, const void* mask,
+                                         std::int64_t count);
   /// Scores, softmax and the product with the values: updates maxima, sums and output.
   void (*run_tile)(const AttentionTile& tile);
+  /// A row of the result: output / sum. False, and nothing written, when the sum is zero: the row
+  /// saw no key.
+  bool (*finish_row)(const float* output, const float* sums, std::int64_t width, float* to);
 };
 
 /// Of the best instruction set of this machine.

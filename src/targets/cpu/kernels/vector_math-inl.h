@@ -97,6 +97,28 @@ HWY_INLINE V vector_exp_beside_one(D d, V x) {
   return hn::Mul(exp_reduced(d, r), power);
 }
 
+/// 2^x for x <= 100 (or NaN), zero where the result would be subnormal: for softmax. Relative error
+/// 1.1e-7 before rounding.
+template <class D, class V>
+HWY_INLINE V vector_exp2_nonpositive(D d, V x) {
+  constexpr float kCoefficients[] = {1.0f,          0.693147004f,   0.240222424f,
+                                     0.0555073358f, 0.00967151299f, 0.00132647273f};
+  const V least = hn::Set(d, -127.0f);
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  x = hn::Max(least, x);  // the second operand where one is NaN
+#else
+  x = hn::IfThenElse(hn::Lt(x, least), least, x);
+#endif
+  // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits: with the exponent's bias
+  // added, 2^n is one shift away, and zero for n = -127.
+  const hn::RebindToUnsigned<D> du;
+  const V shifter = hn::Set(d, 12582912.0f + 127.0f);
+  const V shifted = hn::Add(x, shifter);
+  const V r = hn::Sub(x, hn::Sub(shifted, shifter));
+  const V power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, shifted)));
+  return hn::Mul(polynomial(d, r, kCoefficients), power);
+}
+
 template <class D, class V>
 HWY_INLINE V vector_exp2(D d, V x) {
   const hn::RebindToSigned<D> di;
