@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "pt2/archive.h"
 #include "pt2/failure.h"
@@ -107,6 +108,15 @@ bool ends_as_zip(const MappedFile& file) {
   return false;
 }
 
+// Only some versions of minizip take an archive without members for one.
+bool has_no_members(const MappedFile& file) {
+  constexpr std::size_t kEntries = 10;
+  char start[kEntries + 2] = {};
+  return file.read_at(0, start, sizeof(start)) == sizeof(start) &&
+         std::string_view(start, 4) == "PK\x05\x06" && start[kEntries] == 0 &&
+         start[kEntries + 1] == 0;
+}
+
 [[noreturn]] void fail_to_find_directory(const MappedFile& file) {
   char magic[4] = {};
   const bool zip_start =
@@ -163,6 +173,7 @@ ZipEntry current_entry(const MappedFile& file, unzFile handle) {
 
 std::vector<ZipEntry> read_zip_directory(const MappedFile& file) {
   if (!ends_as_zip(file)) fail_to_find_directory(file);
+  if (has_no_members(file)) return {};
   const ZipFile zip(file);
   if (zip.handle() == nullptr) fail_to_find_directory(file);
   unz_global_info64 global = {};

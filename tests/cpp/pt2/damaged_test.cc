@@ -109,7 +109,7 @@ TEST(Damaged, TheBeginningIsMissing) {
 TEST(Damaged, AnEmptyZipFile) {
   ArchiveEditor editor("reader/nested.pt2");
   editor.members().clear();
-  expect_refused(editor, "not a zip file");
+  expect_refused(editor, "without the member 'archive_format'");
 }
 
 TEST(Damaged, AMemberIsMissing) {
