@@ -4,12 +4,12 @@
 #include <numeric>
 #include <vector>
 
+#include "targets/cpu/rounding.h"
+
 namespace unfuse::cpu {
 namespace {
 
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
+std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kArenaAlignment); }
 
 bool alive_together(const ArenaInterval& left, const ArenaInterval& right) {
   return left.first <= right.last && right.first <= left.last;

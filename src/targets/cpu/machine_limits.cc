@@ -7,6 +7,7 @@
 
 #include "targets/cpu/kernels/highway_targets.h"
 #include "targets/cpu/parallel.h"
+#include "targets/cpu/rounding.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "targets/cpu/machine_limits.cc"
@@ -18,8 +19,8 @@ namespace unfuse::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Enough independent chains to hide the latency of a multiply-add (4 cycles on 2 to 4 units), few
-// enough for the registers (16 with AVX2).
-constexpr int kChains = HWY_TARGET == HWY_AVX2 ? 12 : 16;
+// enough for the registers.
+constexpr int kChains = UNFUSE_FEW_REGISTERS ? 12 : 16;
 
 /// Multiply-adds in registers; gives the FLOPs done. What is summed goes to `sink`, lest the loop
 /// be optimised away.
@@ -137,7 +138,7 @@ double BandwidthMeter::measure(int threads) const {
   constexpr std::int64_t kLine = 16;
   const auto* data = reinterpret_cast<const float*>(buffer_.data());
   const auto count = static_cast<std::int64_t>(buffer_.bytes() / sizeof(float));
-  const std::int64_t share = (count / std::max(1, threads) + kLine - 1) / kLine * kLine;
+  const std::int64_t share = round_up(count / std::max(1, threads), kLine);
   return sum_of_rates(threads, [&](std::int64_t thread) {
     const std::int64_t begin = std::min(count, thread * share);
     return reading_rate(data + begin, std::min(share, count - begin));

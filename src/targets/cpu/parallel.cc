@@ -6,6 +6,8 @@
 #include <exception>
 #include <mutex>
 
+#include "targets/cpu/rounding.h"
+
 #ifdef UNFUSE_PARALLEL_THREADS
 #include <thread>
 #include <vector>
@@ -121,56 +123,53 @@ int available_threads() { return std::max(1, omp_get_num_procs()); }
 
 #endif
 
-void run_in_place(std::int64_t count, RangeBody body) {
-  const ScopedIndex scoped(0);
-  body(0, count);
-}
-
-std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
-  return (count + grain - 1) / grain;
-}
-
 /// Threads that are worth it; 1 to run in place.
-int useful_threads(int threads, std::int64_t grains) {
+int threads_for(std::int64_t grains, int threads) {
   if (current_index >= 0) return 1;
   return static_cast<int>(std::min<std::int64_t>(usable_threads(threads), grains));
+}
+
+/// Calls body in place, or share(grains, index, parts) on each thread: it calls body on the grains
+/// that are the thread's.
+template <typename Share>
+void run_region(int threads, std::int64_t count, std::int64_t grain, RangeBody body,
+                const Share& share) {
+  if (count <= 0) return;
+  const std::int64_t grains = divide_up(count, grain);
+  const int parts = threads_for(grains, threads);
+  if (parts <= 1) {
+    const ScopedIndex scoped(0);
+    return body(0, count);
+  }
+  FirstException exception;
+  const auto of_thread = [&](int index, int given) { share(grains, index, given); };
+  run_parts(parts, Part(of_thread), exception);
+  exception.rethrow();
 }
 
 }  // namespace
 
 void parallel_for(int threads, std::int64_t count, std::int64_t grain, RangeBody body) {
-  if (count <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
-  const std::int64_t grains = grains_of(count, grain);
-  const int wanted = useful_threads(threads, grains);
-  if (wanted <= 1) return run_in_place(count, body);
-  const auto nearly_equal = [&](int index, int parts) {
+  const auto nearly_equal = [&](std::int64_t grains, int index, int parts) {
     const std::int64_t begin = grains * index / parts * grain;
     const std::int64_t end = std::min(count, grains * (index + 1) / parts * grain);
     if (begin < end) body(begin, end);
   };
-  FirstException exception;
-  run_parts(wanted, Part(nearly_equal), exception);
-  exception.rethrow();
+  run_region(threads, count, grain, body, nearly_equal);
 }
 
 void parallel_for_dynamic(int threads, std::int64_t count, std::int64_t grain, RangeBody body) {
-  if (count <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
-  const std::int64_t grains = grains_of(count, grain);
-  const int wanted = useful_threads(threads, grains);
-  if (wanted <= 1) return run_in_place(count, body);
   std::atomic<std::int64_t> next{0};
-  const auto as_they_come = [&](int, int) {
+  const auto as_they_come = [&](std::int64_t grains, int, int) {
     for (;;) {
       const std::int64_t taken = next.fetch_add(1, std::memory_order_relaxed);
       if (taken >= grains) return;
       body(taken * grain, std::min(count, (taken + 1) * grain));
     }
   };
-  FirstException exception;
-  run_parts(wanted, Part(as_they_come), exception);
-  exception.rethrow();
+  run_region(threads, count, grain, body, as_they_come);
 }
 
 int default_threads() {

@@ -10,6 +10,7 @@
 #include "targets/cpu/kernels/attention_shape.h"
 #include "targets/cpu/kernels/attention_tile.h"
 #include "targets/cpu/parallel.h"
+#include "targets/cpu/rounding.h"
 
 namespace unfuse::cpu {
 namespace {
@@ -22,13 +23,7 @@ constexpr std::int64_t kBlocksPerThread = 4;
 constexpr std::int64_t kMinimumPart = 512;
 /// So many rows or less multiply their weights with values that are not packed.
 constexpr std::int64_t kFewRowsOfValues = 16;
-constexpr float kLowest = -std::numeric_limits<float>::infinity();
-
-std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
-std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 /// Hands out pieces of scratch, each on cache lines of its own.
 class Pieces {
@@ -257,7 +252,7 @@ void AttentionKernel::start(const Block& block, const Buffers& own, const Runnin
   const std::int64_t padded = round_up(size, kAttentionRowMultiple);
   std::fill(own.queries + size * shape_.depth, own.queries + padded * shape_.depth, 0.0f);
   std::fill(running.output, running.output + padded * output_stride_, 0.0f);
-  std::fill(running.maxima, running.maxima + padded, kLowest);
+  std::fill(running.maxima, running.maxima + padded, kMinusInfinity);
   std::fill(running.sums, running.sums + padded * functions_.vector, 0.0f);
 }
 
@@ -366,7 +361,7 @@ bool AttentionKernel::is_weightless(const Block& block, const AttentionTile& til
       functions_.largest_magnitude(tile.queries, shape_.depth, tile.rows, shape_.depth);
   const float scores = queries * keys.key_magnitude * scale_ * static_cast<float>(shape_.depth);
   if (!std::isfinite(scores)) return false;
-  if (mask.largest == kLowest) return true;
+  if (mask.largest == kMinusInfinity) return true;
   // Below -150, 2^x is zero even as a subnormal; what is compared was rounded.
   const float least = *std::min_element(tile.maxima, tile.maxima + tile.rows);
   const float most = (mask.largest + scores) * 1.44269504f;
@@ -460,7 +455,7 @@ void AttentionKernel::merge(const Running& running, const Running& other, std::i
   const std::int64_t vector = functions_.vector;
   for (std::int64_t row = 0; row < rows; ++row) {
     const float maximum = std::max(running.maxima[row], other.maxima[row]);
-    const float shift = maximum == kLowest ? 0 : maximum;
+    const float shift = maximum == kMinusInfinity ? 0 : maximum;
     const float factor = std::exp2(running.maxima[row] - shift);
     const float other_factor = std::exp2(other.maxima[row] - shift);
     const auto add = [&](float* to, const float* from, std::int64_t count) {

@@ -9,6 +9,7 @@
 #include "targets/cpu/kernels/pointwise.h"
 #include "targets/cpu/kernels/tile_io.h"
 #include "targets/cpu/parallel.h"
+#include "targets/cpu/rounding.h"
 
 namespace unfuse::cpu {
 namespace {
@@ -116,7 +117,7 @@ class CopyKernel final : public Kernel {
     const std::int64_t from_stride = nest_.inner_stride(0);
     const std::int64_t to_stride = nest_.strides[1][outer];
     const auto sizes = std::span(nest_.sizes).first(outer);
-    const std::int64_t strips = (height + kBlock - 1) / kBlock;  // of kBlock output rows
+    const std::int64_t strips = divide_up(height, kBlock);  // of kBlock output rows
     std::int64_t matrices = 1;
     for (const std::int64_t size : sizes) matrices *= size;
     parallel_for(

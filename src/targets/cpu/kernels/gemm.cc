@@ -114,7 +114,7 @@ class PackedLinearKernel final : public Kernel {
 
  private:
   std::size_t sums_size() const {
-    return static_cast<std::size_t>(split_.rows_at_once() * panel_functions().width);
+    return static_cast<std::size_t>(split_.rows_at_once() * layout_.functions().width);
   }
 
   void run_part(const PanelWeight& weight, std::int64_t part, const PanelBlock& whole) const {
@@ -127,7 +127,7 @@ class PackedLinearKernel final : public Kernel {
         block.panel = weight.panel(panel);
         block.panel_stride = layout_.row_stride(panel);
         block.columns = layout_.columns_of(panel);
-        panel_functions().run(block);
+        layout_.functions().run(block);
       }
     }
   }

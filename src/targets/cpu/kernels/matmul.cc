@@ -12,6 +12,7 @@
 #include "targets/cpu/kernels/panel_pack.h"
 #include "targets/cpu/kernels/product_split.h"
 #include "targets/cpu/parallel.h"
+#include "targets/cpu/rounding.h"
 
 namespace unfuse::cpu {
 namespace {
@@ -32,7 +33,7 @@ struct Matrix {
 /// Threads that one product of a batch is shared among: as few as keep all of them busy.
 int threads_of_one(std::int64_t batch, int threads) {
   const auto exact = static_cast<std::int64_t>(threads) / std::gcd(batch, std::int64_t{threads});
-  const std::int64_t enough = (4 * threads + batch - 1) / batch;
+  const std::int64_t enough = divide_up(4 * threads, batch);
   return static_cast<int>(std::min(exact, enough));
 }
 
@@ -76,9 +77,9 @@ class MatmulKernel final : public Kernel {
   std::size_t scratch_size() const {
     constexpr std::int64_t kLine = 16;
     const std::int64_t size = sums_size() + layout_.largest_panel();
-    return static_cast<std::size_t>((size + kLine - 1) / kLine * kLine);
+    return static_cast<std::size_t>(round_up(size, kLine));
   }
-  std::int64_t sums_size() const { return split_.rows_at_once() * panel_functions().width; }
+  std::int64_t sums_size() const { return split_.rows_at_once() * layout_.functions().width; }
 
   void run_part(std::span<void* const> operands, std::int64_t product, std::int64_t part,
                 float* scratch) const {
@@ -106,7 +107,7 @@ class MatmulKernel final : public Kernel {
         block.rows = std::min(split_.rows_at_once(), rows.end - row);
         block.output = output + row * output_.row_stride + column;
         block.input = a + row * a_.row_stride;
-        panel_functions().run(block);
+        layout_.functions().run(block);
       }
     }
   }

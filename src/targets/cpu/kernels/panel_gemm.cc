@@ -5,13 +5,15 @@
 #include <utility>
 
 #include "targets/cpu/kernels/highway_targets.h"
+#include "targets/cpu/rounding.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "targets/cpu/kernels/panel_gemm.cc"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "targets/cpu/kernels/tile_loop-inl.h"
+#include "targets/cpu/kernels/partial_vectors-inl.h"
+#include "targets/cpu/kernels/register_tile-inl.h"
 #include "targets/cpu/kernels/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,18 +24,9 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
 // Registers: rows x vectors sums, `vectors` weights and a broadcast. 32 vector registers hold
-// 6 x 4, the 16 of AVX2 4 x 3.
-#undef UNFUSE_PANEL_ROWS
-#undef UNFUSE_PANEL_VECTORS
-#if UNFUSE_FEW_REGISTERS
-#define UNFUSE_PANEL_ROWS 4
-#define UNFUSE_PANEL_VECTORS 3
-#else
-#define UNFUSE_PANEL_ROWS 6
-#define UNFUSE_PANEL_VECTORS 4
-#endif
-constexpr int kMaxRows = UNFUSE_PANEL_ROWS;
-constexpr int kMaxVectors = UNFUSE_PANEL_VECTORS;
+// 6 x 4, 16 hold 4 x 3.
+constexpr int kMaxRows = UNFUSE_FEW_REGISTERS ? 4 : 6;
+constexpr int kMaxVectors = UNFUSE_FEW_REGISTERS ? 3 : 4;
 constexpr std::size_t kMaxWidth = kMaxVectors * HWY_MAX_BYTES / sizeof(float);
 
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(D())); }
@@ -61,10 +54,6 @@ struct TileRun {
   Rows<const float> next_residual;
 };
 
-// Loops over registers must be unrolled: an array of vectors that is indexed by a variable lives in
-// memory.
-#define UNFUSE_UNROLL _Pragma("GCC unroll 8")
-
 /// sums[r, n] (+)= input[r, 0:depth] . panel[0:depth, n]
 template <int kRows, int kVectors, bool kAdd>
 HWY_INLINE void sum_tile(const TileRun& tile) {
@@ -77,19 +66,10 @@ HWY_INLINE void sum_tile(const TileRun& tile) {
   const std::int64_t panel_stride = tile.panel.stride;
   const std::int64_t depth = tile.depth;
   V sum[kRows][kVectors];
-  UNFUSE_UNROLL for (int r = 0; r < kRows; ++r) {
-    UNFUSE_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
-  }
-  const auto step = [&](std::int64_t k) HWY_ATTR {
-    V weight[kVectors];
-    UNFUSE_UNROLL for (int v = 0; v < kVectors; ++v) weight[v] = hn::LoadU(d, panel + v * n);
+  clear(sum);
+  const auto step = [&](std::int64_t k) UNFUSE_LAMBDA {
+    multiply_step<kRows, kVectors>(input + k, input_stride, panel, sum);
     panel += panel_stride;
-    UNFUSE_UNROLL for (int r = 0; r < kRows; ++r) {
-      const V x = hn::Set(d, input[r * input_stride + k]);
-      UNFUSE_UNROLL for (int v = 0; v < kVectors; ++v) {
-        sum[r][v] = hn::MulAdd(x, weight[v], sum[r][v]);
-      }
-    }
   };
   std::int64_t k = 0;
   if (tile.next_output.data != nullptr) {
@@ -97,20 +77,20 @@ HWY_INLINE void sum_tile(const TileRun& tile) {
     for (int r = 0; r < kRows && k + kVectors <= depth; ++r) {
       const float* output = tile.next_output.from(r).data;
       const float* residual = tile.next_residual.from(r).data;
-      UNFUSE_UNROLL for (int v = 0; v < kVectors; ++v) {
+      unroll<kVectors>([&](auto v) UNFUSE_LAMBDA {
         hwy::Prefetch(output + v * n);
         hwy::Prefetch(residual + v * n);
         step(k++);
-      }
+      });
     }
   }
   for (; k < depth; ++k) step(k);
-  UNFUSE_UNROLL for (int r = 0; r < kRows; ++r) {
-    UNFUSE_UNROLL for (int v = 0; v < kVectors; ++v) {
+  unroll<kRows>([&](auto r) UNFUSE_LAMBDA {
+    unroll<kVectors>([&](auto v) UNFUSE_LAMBDA {
       float* to = sums + (r * kVectors + v) * n;
       hn::StoreU(kAdd ? hn::Add(hn::LoadU(d, to), sum[r][v]) : sum[r][v], d, to);
-    }
-  }
+    });
+  });
 }
 
 template <int kRows, int kVectors, bool kAdd>
@@ -143,12 +123,10 @@ TileFunction tile_function(std::int64_t rows, std::int64_t vectors) {
       return tile_of_rows<1, kAdd>(rows, kRows);
     case 2:
       return tile_of_rows<2, kAdd>(rows, kRows);
-#if UNFUSE_PANEL_VECTORS > 3
-    case 4:
-      return tile_of_rows<4, kAdd>(rows, kRows);
-#endif
-    default:
+    case 3:
       return tile_of_rows<3, kAdd>(rows, kRows);
+    default:
+      return tile_of_rows<kMaxVectors, kAdd>(rows, kRows);
   }
 }
 
@@ -224,7 +202,7 @@ void finish(const PanelBlock& block) {
 /// A part of the panel stays in the cache while the rows go by.
 void run_panel_block(const PanelBlock& block) {
   const std::int64_t n = lanes();
-  const std::int64_t vectors = (block.columns + n - 1) / n;
+  const std::int64_t vectors = divide_up(block.columns, n);
   for (std::int64_t k = 0; k < block.depth; k += kPanelDepth) {
     const auto function = k == 0 ? tile_function<false> : tile_function<true>;
     TileRun run;

@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "targets/cpu/kernels/panel_pack.cc"
 #include "hwy/foreach_target.h"
 #include "targets/cpu/kernels/transpose-inl.h"
+#include "targets/cpu/rounding.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace unfuse::cpu::HWY_NAMESPACE {
@@ -27,20 +28,16 @@ namespace {
 
 HWY_EXPORT(transpose_here);
 
-std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-
 }  // namespace
 
 PanelLayout::PanelLayout(std::int64_t depth, std::int64_t columns)
-    : depth_(depth), columns_(columns) {
-  const PanelFunctions functions = panel_functions();
-  vector_ = functions.vector;
-  vectors_ = divide_up(columns, vector_);
-  panels_ = divide_up(columns, functions.width);
-}
+    : depth_(depth),
+      columns_(columns),
+      vectors_(divide_up(columns, functions_.vector)),
+      panels_(divide_up(columns, functions_.width)) {}
 
 std::int64_t PanelLayout::first_column(std::int64_t panel) const {
-  return vectors_ * panel / panels_ * vector_;
+  return vectors_ * panel / panels_ * functions_.vector;
 }
 
 std::int64_t PanelLayout::row_stride(std::int64_t panel) const {
@@ -52,7 +49,7 @@ std::int64_t PanelLayout::columns_of(std::int64_t panel) const {
 }
 
 std::int64_t PanelLayout::largest_panel() const {
-  return panels_ == 0 ? 0 : divide_up(vectors_, panels_) * vector_ * depth_;
+  return panels_ == 0 ? 0 : divide_up(vectors_, panels_) * functions_.vector * depth_;
 }
 
 void PanelLayout::pack(std::int64_t panel, const StridedMatrix& from, float* to) const {

@@ -20,6 +20,8 @@ class PanelLayout {
  public:
   PanelLayout(std::int64_t depth, std::int64_t columns);
 
+  /// Those that read this layout: of the instruction set that was best when it was made.
+  const PanelFunctions& functions() const { return functions_; }
   std::int64_t depth() const { return depth_; }
   std::int64_t columns() const { return columns_; }
   std::int64_t panels() const { return panels_; }
@@ -31,7 +33,7 @@ class PanelLayout {
   /// Of the panel's first element.
   std::int64_t offset(std::int64_t panel) const { return first_column(panel) * depth_; }
   /// Elements of all panels.
-  std::int64_t size() const { return vectors_ * vector_ * depth_; }
+  std::int64_t size() const { return vectors_ * functions_.vector * depth_; }
   /// Elements of the largest one.
   std::int64_t largest_panel() const;
 
@@ -39,9 +41,9 @@ class PanelLayout {
   void pack(std::int64_t panel, const StridedMatrix& from, float* to) const;
 
  private:
+  PanelFunctions functions_ = panel_functions();
   std::int64_t depth_;
   std::int64_t columns_;
-  std::int64_t vector_;
   std::int64_t vectors_;
   std::int64_t panels_;
 };

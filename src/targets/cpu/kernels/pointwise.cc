@@ -7,6 +7,7 @@
 #include "targets/cpu/kernels/pointwise_schedule.h"
 #include "targets/cpu/kernels/tile_io.h"
 #include "targets/cpu/parallel.h"
+#include "targets/cpu/rounding.h"
 
 namespace unfuse::cpu {
 namespace {
@@ -164,14 +165,14 @@ void PointwiseKernel::choose_tiles() {
   const std::int64_t rows = size == 0 ? 0 : nest_.rows();
   if (size > kTile) {
     // Tiles of equal size, in whole vectors.
-    tiles_in_row_ = (size + kTile - 1) / kTile;
-    columns_in_tile_ = ((size + tiles_in_row_ - 1) / tiles_in_row_ + 15) / 16 * 16;
-    tiles_in_row_ = (size + columns_in_tile_ - 1) / columns_in_tile_;
+    tiles_in_row_ = divide_up(size, kTile);
+    columns_in_tile_ = round_up(divide_up(size, tiles_in_row_), 16);
+    tiles_in_row_ = divide_up(size, columns_in_tile_);
     tile_count_ = rows * tiles_in_row_;
   } else {
     columns_in_tile_ = size;
     rows_in_tile_ = size == 0 ? 1 : std::min(kTile / size, rows);
-    tile_count_ = (rows + rows_in_tile_ - 1) / rows_in_tile_;
+    tile_count_ = divide_up(rows, rows_in_tile_);
   }
   const auto steps = static_cast<std::int64_t>(schedule_.instructions.size() + 1);
   const std::int64_t work = steps * rows_in_tile_ * columns_in_tile_;

@@ -3,22 +3,21 @@
 #include <algorithm>
 #include <limits>
 
+#include "targets/cpu/rounding.h"
+
 namespace unfuse::cpu {
 namespace {
-
-std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 IndexRange part_of(std::int64_t count, std::int64_t parts, std::int64_t index) {
   return {count * index / parts, count * (index + 1) / parts};
 }
 
 /// Blocks of equal size that do not overflow the cache.
-std::int64_t choose_rows_at_once(std::int64_t rows, std::int64_t depth) {
+std::int64_t choose_rows_at_once(std::int64_t rows, const PanelLayout& layout) {
   constexpr std::int64_t kElements = std::int64_t{1} << 17;  // 512 KB
-  const std::int64_t most = std::clamp<std::int64_t>(kElements / depth, 48, 192);
+  const std::int64_t most = std::clamp<std::int64_t>(kElements / layout.depth(), 48, 192);
   const std::int64_t block = divide_up(rows, divide_up(rows, most));
-  const std::int64_t step = panel_functions().rows;
-  return divide_up(block, step) * step;
+  return round_up(block, layout.functions().rows);
 }
 
 }  // namespace
@@ -41,15 +40,15 @@ ProductSplit::ProductSplit(std::int64_t rows, const PanelLayout& layout, int thr
     const std::int64_t panel_parts = std::min(most / row_parts, panels_);
     const std::int64_t part_rows = divide_up(rows, row_parts);
     const std::int64_t part_columns = divide_up(panels_, panel_parts) * width;
-    const std::int64_t passes =
-        divide_up(part_rows, choose_rows_at_once(part_rows, layout.depth()));
+    const std::int64_t rows_at_once = choose_rows_at_once(part_rows, layout);
+    const std::int64_t passes = divide_up(part_rows, rows_at_once);
     const std::int64_t reads = part_rows + part_columns * passes * panel_cost;
     const std::int64_t cost = part_rows * part_columns + kReadCost * reads;
     if (cost >= best) continue;
     best = cost;
     row_parts_ = row_parts;
     panel_parts_ = panel_parts;
-    rows_at_once_ = choose_rows_at_once(part_rows, layout.depth());
+    rows_at_once_ = rows_at_once;
   }
 }
 

@@ -9,6 +9,7 @@
 #include "targets/cpu/kernels/reduce_accumulators.h"
 #include "targets/cpu/kernels/tile_io.h"
 #include "targets/cpu/parallel.h"
+#include "targets/cpu/rounding.h"
 #include "unfuse/error.h"
 
 namespace unfuse::cpu {
@@ -87,7 +88,7 @@ class ReduceKernel final : public Kernel {
 
   void run(std::span<void* const> operands, std::byte*) const override {
     const std::int64_t columns = by_rows_ ? 1 : kColumns;
-    const std::int64_t blocks = (loops_.kept.inner_size() + columns - 1) / columns;
+    const std::int64_t blocks = divide_up(loops_.kept.inner_size(), columns);
     if (blocks == 0) return;
     const std::int64_t work = std::max<std::int64_t>(1, loops_.count * columns);
     parallel_for(spec_.threads, loops_.kept.rows() * blocks,

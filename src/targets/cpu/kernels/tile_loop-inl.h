@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "targets/cpu/kernels/partial_vectors-inl.h"
 #include "targets/cpu/kernels/pointwise_functions.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -32,21 +33,6 @@ HWY_INLINE void for_each_vector(std::int64_t count, const Step& step, const Tail
   std::int64_t i = 0;
   for (; i + lanes <= count; i += lanes) step(d, i);
   if (i < count) tail(d, i, count - i);
-}
-
-/// `count` elements, fewer than a vector; the rest zero.
-template <class D>
-HWY_INLINE hn::Vec<D> load_partial(D d, const float* from, std::int64_t count) {
-  HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
-  for (std::int64_t i = 0; i < count; ++i) buffer[i] = from[i];
-  return hn::Load(d, buffer);
-}
-
-template <class D, class V>
-HWY_INLINE void store_partial(D d, V value, std::int64_t count, float* to) {
-  HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)];
-  hn::Store(value, d, buffer);
-  for (std::int64_t i = 0; i < count; ++i) to[i] = buffer[i];
 }
 
 template <auto kFunction>

@@ -80,21 +80,29 @@ HWY_INLINE V vector_exp_nonpositive(D d, V x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.3f)), result);
 }
 
+/// Added to a number, this rounds it to an integer, which is then in the low bits of the sum
+/// (1.5 * 2^23), together with the exponent's bias (127): 2^integer is one shift away, and zero for
+/// -127.
+inline constexpr float kExponentShifter = 12582912.0f + 127.0f;
+
+/// 2^n of n + kExponentShifter.
+template <class D, class V>
+HWY_INLINE V power_of_shifted(D d, V shifted) {
+  const hn::RebindToUnsigned<D> du;
+  return hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, shifted)));
+}
+
 /// exp(x) for sums with 1, in half the steps: zero where it would be subnormal, infinity from
 /// 2^127.5 on.
 template <class D, class V>
 HWY_INLINE V vector_exp_beside_one(D d, V x) {
-  const hn::RebindToSigned<D> di;
   const V bounded = hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -88.0f), x));
-  // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits: with the exponent's bias
-  // added, 2^n is one shift away.
-  const V shifter = hn::Set(d, 12582912.0f + 127.0f);
+  const V shifter = hn::Set(d, kExponentShifter);
   const V shifted = hn::MulAdd(bounded, hn::Set(d, 1.44269504f), shifter);
   const V n = hn::Sub(shifted, shifter);
   V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), bounded);
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
-  const V power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted)));
-  return hn::Mul(exp_reduced(d, r), power);
+  return hn::Mul(exp_reduced(d, r), power_of_shifted(d, shifted));
 }
 
 /// 2^x for x <= 100 (or NaN), zero where the result would be subnormal: for softmax. Relative error
@@ -109,14 +117,10 @@ HWY_INLINE V vector_exp2_nonpositive(D d, V x) {
 #else
   x = hn::IfThenElse(hn::Lt(x, least), least, x);
 #endif
-  // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits: with the exponent's bias
-  // added, 2^n is one shift away, and zero for n = -127.
-  const hn::RebindToUnsigned<D> du;
-  const V shifter = hn::Set(d, 12582912.0f + 127.0f);
+  const V shifter = hn::Set(d, kExponentShifter);
   const V shifted = hn::Add(x, shifter);
   const V r = hn::Sub(x, hn::Sub(shifted, shifter));
-  const V power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, shifted)));
-  return hn::Mul(polynomial(d, r, kCoefficients), power);
+  return hn::Mul(polynomial(d, r, kCoefficients), power_of_shifted(d, shifted));
 }
 
 template <class D, class V>
@@ -282,15 +286,12 @@ HWY_INLINE V vector_gelu(D d, V x) {
                                 -1.49778862e-4f, 3.14582321e-5f, -2.15603177e-6f};
   constexpr float kPower[] = {1.0f,           0.693147203f,   0.240226479f,   0.0555033247f,
                               0.00961843736f, 0.00133988747f, 0.000153533622f};
-  const hn::RebindToSigned<D> di;
   const V one = hn::Set(d, 1.0f);
   const V log_tail = hn::Max(hn::Set(d, -127.0f), polynomial(d, hn::Abs(x), kLogTail));
-  // As in vector_exp_beside_one; 2^-127 is zero.
-  const V shifter = hn::Set(d, 12582912.0f + 127.0f);
+  const V shifter = hn::Set(d, kExponentShifter);
   const V shifted = hn::Add(log_tail, shifter);
   const V r = hn::Sub(log_tail, hn::Sub(shifted, shifter));
-  const V power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted)));
-  const V tail = hn::Mul(polynomial(d, r, kPower), power);
+  const V tail = hn::Mul(polynomial(d, r, kPower), power_of_shifted(d, shifted));
   const V weight = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(one, tail));
   return hn::Mul(x, weight);
 }
