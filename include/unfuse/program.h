@@ -45,8 +45,11 @@ struct TensorInfo {
 class Program {
  public:
   /// Reads and compiles a .pt2 archive that torch.export.save wrote (torch 2.9 or newer).
-  /// Throws Error: kInvalidFile, or kUnsupported naming every op that the CPU target lacks.
-  static Program load(const std::string& path, const CompileOptions& options = {});
+  /// `model` is the one to take from an archive of several, by its name there. Throws Error:
+  /// kInvalidFile, kUnsupported naming every op that the CPU target lacks, or kInvalidArgument
+  /// naming the models that there are.
+  static Program load(const std::string& path, const CompileOptions& options = {},
+                      const std::string& model = "");
 
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;

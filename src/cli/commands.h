@@ -21,8 +21,13 @@ enum ExitCode {
   kNotWritten = 6,   ///< results could not be written: a full disk
 };
 
+struct ModelFile {
+  std::string path;
+  std::string name;  ///< of the model in it; may be empty where it holds one only
+};
+
 struct InspectOptions {
-  std::string model;
+  ModelFile model;
   /// Print the graph instead: "file" as it stands in the file, "opened" as it reaches the target.
   std::string graph;
   bool json = false;
@@ -30,7 +35,7 @@ struct InspectOptions {
 };
 
 struct RunOptions {
-  std::string model;
+  ModelFile model;
   std::string inputs;   ///< a file; empty with `random`
   std::string outputs;  ///< a file; may be empty
   bool random = false;
@@ -42,7 +47,7 @@ struct RunOptions {
 };
 
 struct VerifyOptions {
-  std::string model;
+  ModelFile model;
   std::string inputs;
   std::string expect;
   std::optional<double> relative;  ///< else by dtype

@@ -151,11 +151,11 @@ void print_json(const ModelSummary& summary) {
                     {"inputs", summary.input_bytes},
                     {"outputs", summary.output_bytes},
                     {"arena", summary.arena_bytes ? Json(*summary.arena_bytes) : Json()}};
-  write_out(json.dump(2) + "\n");
+  write_json(json);
 }
 
 int print_graph(const InspectOptions& options) {
-  pt2::ExportedProgram program = pt2::read(options.model);
+  pt2::ExportedProgram program = pt2::read(options.model.path, options.model.name);
   if (options.graph == "opened") {
     Report report;
     passes::run_pipeline(program.graph, {}, report);
@@ -170,10 +170,10 @@ int print_graph(const InspectOptions& options) {
 
 int inspect(const InspectOptions& options) {
   if (!options.graph.empty()) return print_graph(options);
-  Progress progress("inspecting " + options.model);
+  Progress progress("inspecting " + options.model.path);
   const ModelSummary summary = summarize(options.model, options.sizes);
   progress.clear();
-  options.json ? print_json(summary) : print_text(options.model, summary);
+  options.json ? print_json(summary) : print_text(options.model.path, summary);
   return kDone;
 }
 

@@ -44,8 +44,7 @@ Exit codes:
 
 constexpr const char* kSizeHelp =
     "Value of a symbolic size, as inspect names them. Default: the size that the model was "
-    "exported "
-    "with, or the smallest allowed.";
+    "exported with, or the smallest allowed.";
 
 /// An option whose text `parse` makes a value of, so that all of them refuse the same things in the
 /// same words.
@@ -76,8 +75,12 @@ FullyMaskedRows parse_rows(const std::string& text, const std::string& where) {
   throw Error(ErrorKind::kInvalidArgument, "'" + text + "' is neither op nor zero", where);
 }
 
-CLI::Option* add_model(CLI::App* command, std::string& model) {
-  return command->add_option("model", model, "A .pt2 file of torch 2.9 or newer.")->required();
+void add_model(CLI::App* command, ModelFile& model) {
+  command->add_option("model.pt2", model.path, "A .pt2 file of torch 2.9 or newer.")
+      ->required()
+      ->option_text("");
+  command->add_option("--model", model.name, "Which one, where the file holds several models.")
+      ->option_text("NAME");
 }
 
 void add_compile_options(CLI::App* command, CompileOptions& options) {
@@ -228,7 +231,7 @@ int dispatch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace unfuse;
-  cli::prepare_streams();
+  cli::prepare_output();
   try {
     const int code = cli::dispatch(argc, argv);
     cli::flush_out();

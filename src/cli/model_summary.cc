@@ -99,8 +99,8 @@ void measure_memory(const Graph& graph, ModelSummary& summary) {
 }
 
 // Planning reads sizes only: no input needs to be in memory.
-std::int64_t measure_arena(const std::string& path, const Graph& graph, const SymbolValues& sizes) {
-  return Program::load(path).arena_bytes(inputs_without_memory(graph, sizes));
+std::int64_t measure_arena(const ModelFile& model, const Graph& graph, const SymbolValues& sizes) {
+  return Program::load(model.path, {}, model.name).arena_bytes(inputs_without_memory(graph, sizes));
 }
 
 /// Errors say which sizes it was that something cannot be computed for.
@@ -115,8 +115,8 @@ void at_sizes(const SymbolValues& sizes, const std::function<void()>& compute) {
 
 }  // namespace
 
-ModelSummary summarize(const std::string& path, const std::vector<std::string>& settings) {
-  pt2::ExportedProgram program = pt2::read(path);
+ModelSummary summarize(const ModelFile& model, const std::vector<std::string>& settings) {
+  pt2::ExportedProgram program = pt2::read(model.path, model.name);
   Graph& graph = program.graph;
   ModelSummary summary;
   summary.torch_version = program.torch_version;
@@ -136,7 +136,7 @@ ModelSummary summarize(const std::string& path, const std::vector<std::string>& 
   summary.flops_formula = flops.to_string();
   at_sizes(summary.sizes, [&] { summary.flops = flops.evaluate(summary.sizes); });
   if (summary.report.left_to_torch.empty()) {
-    summary.arena_bytes = measure_arena(path, graph, summary.sizes);
+    summary.arena_bytes = measure_arena(model, graph, summary.sizes);
   }
   return summary;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "pt2/exported_program.h"
 #include "unfuse/report.h"
 
@@ -48,6 +49,6 @@ struct ModelSummary {
 };
 
 /// Reads a model, opens it and asks the CPU target. `settings` as in choose_sizes().
-ModelSummary summarize(const std::string& path, const std::vector<std::string>& settings);
+ModelSummary summarize(const ModelFile& model, const std::vector<std::string>& settings);
 
 }  // namespace unfuse::cli

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "ir/printable.h"
@@ -25,7 +26,7 @@ void check(bool good) {
 
 }  // namespace
 
-void prepare_streams() {
+void prepare_output() {
   // A file that is opened while a standard stream is closed would take that stream's place, and get
   // what is printed. Opened the wrong way round, so that using the stream fails.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -33,12 +34,18 @@ void prepare_streams() {
     (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
   std::signal(SIGXFSZ, SIG_IGN);
+  tensor_io::remove_unfinished_file_on_signals();
 }
 
 void write_out(std::string_view text) {
   const std::string safe = printable(text, true);
   if (safe.empty()) return;
   check(std::fwrite(safe.data(), 1, safe.size(), stdout) == safe.size());
+}
+
+void write_json(const nlohmann::ordered_json& json) {
+  constexpr int kIndent = 2;
+  write_out(json.dump(kIndent, ' ', true) + "\n");
 }
 
 void flush_out() { check(std::fflush(stdout) == 0); }

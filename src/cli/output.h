@@ -2,18 +2,23 @@
 // unnoticed.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 namespace unfuse::cli {
 
-/// Gives the standard streams that are closed a place to fail in, and lets a file that grows beyond
-/// the limit of this process be an error, not the end of it. Call first of all.
-void prepare_streams();
+/// Gives the standard streams that are closed a place to fail in, lets a file that grows beyond the
+/// limit of this process be an error, not the end of it, and has an interrupted process leave no
+/// half-written file. Call first of all.
+void prepare_output();
 
 /// Prints to standard output; control characters but line feeds as printable() does. Throws
 /// tensor_io::WriteError when it cannot be written, on a full disk say. That nobody reads it any
 /// longer (a closed pipe) is no error: the rest is left out.
 void write_out(std::string_view text);
+
+/// The same for JSON, in ASCII: control characters are escaped as JSON has it.
+void write_json(const nlohmann::ordered_json& json);
 
 /// Writes what is still buffered, and throws as write_out() does. Call before the exit code is
 /// given.

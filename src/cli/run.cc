@@ -29,12 +29,12 @@ struct Latency {
 
 std::vector<Tensor> make_inputs(const Program& program, const RunOptions& options) {
   if (options.random) {
-    const pt2::ExportedProgram exported = pt2::read(options.model);
+    const pt2::ExportedProgram exported = pt2::read(options.model.path, options.model.name);
     return random_inputs(exported.graph, choose_sizes(exported, options.sizes), options.seed);
   }
   if (options.inputs.empty()) {
     if (program.inputs().empty()) return {};
-    throw Error(ErrorKind::kInvalidArgument, "the model takes inputs", options.model,
+    throw Error(ErrorKind::kInvalidArgument, "the model takes inputs", options.model.path,
                 "pass --inputs FILE, or --random");
   }
   return match_tensors(program.inputs(), tensor_io::read(options.inputs), options.inputs, "input");
@@ -149,15 +149,15 @@ void print_json(const tensor_io::NamedTensors& outputs, const std::optional<Late
     json["latency_ms"] = {
         {"median", latency->median}, {"minimum", latency->minimum}, {"runs", repeat}};
   }
-  write_out(json.dump(2) + "\n");
+  write_json(json);
 }
 
 }  // namespace
 
 int run(const RunOptions& options) {
   check_output_path(options.outputs);
-  Progress progress("compiling " + options.model);
-  const Program program = Program::load(options.model, options.compile);
+  Progress progress("compiling " + options.model.path);
+  const Program program = Program::load(options.model.path, options.compile, options.model.name);
   const std::vector<Tensor> inputs = make_inputs(program, options);
   progress.show("running");
   const auto outputs = name_outputs(program, program.run(inputs));

@@ -26,8 +26,8 @@ struct Verdict {
 };
 
 std::vector<Verdict> judge(const VerifyOptions& options) {
-  Progress progress("compiling " + options.model);
-  const Program program = Program::load(options.model, options.compile);
+  Progress progress("compiling " + options.model.path);
+  const Program program = Program::load(options.model.path, options.compile, options.model.name);
   const auto inputs =
       match_tensors(program.inputs(), tensor_io::read(options.inputs), options.inputs, "input");
   const auto expected =
@@ -98,7 +98,7 @@ void print_json(const std::vector<Verdict>& verdicts) {
     }
     outputs.push_back(std::move(json));
   }
-  write_out(Json{{"outputs", outputs}}.dump(2) + "\n");
+  write_json(Json{{"outputs", outputs}});
 }
 
 }  // namespace

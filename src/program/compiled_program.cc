@@ -114,8 +114,9 @@ CompiledProgram::CompiledProgram(pt2::ExportedProgram exported, const CompileOpt
 }
 
 std::shared_ptr<const CompiledProgram> CompiledProgram::load(const std::string& path,
-                                                             const CompileOptions& options) {
-  return std::make_shared<const CompiledProgram>(pt2::read(path), options, path);
+                                                             const CompileOptions& options,
+                                                             const std::string& model) {
+  return std::make_shared<const CompiledProgram>(pt2::read(path, model), options, path);
 }
 
 /// Names are those in the file: passes may put other values in an output's place.

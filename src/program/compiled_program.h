@@ -41,8 +41,10 @@ class CompiledProgram {
   /// lists every op that is left.
   CompiledProgram(pt2::ExportedProgram exported, const CompileOptions& options,
                   const std::string& where);
+  /// See Program::load.
   static std::shared_ptr<const CompiledProgram> load(const std::string& path,
-                                                     const CompileOptions& options);
+                                                     const CompileOptions& options,
+                                                     const std::string& model);
 
   const std::vector<TensorInfo>& inputs() const { return inputs_; }
   const std::vector<TensorInfo>& outputs() const { return outputs_; }

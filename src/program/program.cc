@@ -17,9 +17,10 @@ Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
-Program Program::load(const std::string& path, const CompileOptions& options) {
+Program Program::load(const std::string& path, const CompileOptions& options,
+                      const std::string& model) {
   auto implementation = std::make_unique<Implementation>();
-  implementation->compiled = CompiledProgram::load(path, options);
+  implementation->compiled = CompiledProgram::load(path, options, model);
   return Program(std::move(implementation));
 }
 

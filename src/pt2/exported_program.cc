@@ -32,7 +32,7 @@ std::string choose_model(const Archive& archive, const std::string& wanted) {
   if (wanted.empty() && names.size() == 1) return names.front();
   if (wanted.empty()) {
     throw Error(ErrorKind::kInvalidArgument, "holds several models: " + list, archive.path(),
-                "say which one");
+                "say which one: --model NAME of the command, the argument `model` of load");
   }
   if (std::find(names.begin(), names.end(), wanted) == names.end()) {
     throw Error(ErrorKind::kInvalidArgument, "holds no model '" + wanted + "'", archive.path(),

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -48,6 +50,16 @@ void give_usual_permissions(int descriptor) {
   const mode_t mask = ::umask(0);
   ::umask(mask);
   ::fchmod(descriptor, 0666 & ~mask);
+}
+
+// The path of a ReplacedFile that is not committed, for a signal's handler.
+std::atomic<const char*> unfinished = nullptr;
+static_assert(std::atomic<const char*>::is_always_lock_free);
+
+void remove_unfinished_and_end(int signal) {
+  if (const char* path = unfinished) ::unlink(path);
+  // The handler is gone by now: as if there had been none.
+  std::raise(signal);
 }
 
 void copy_elements(const std::byte* source, const Tensor& tensor, std::size_t dimension,
@@ -95,17 +107,32 @@ ReplacedFile::ReplacedFile(const std::string& target) : target_(target), path_(t
   path_ = target_ + ".XXXXXX";
   const Descriptor file(::mkstemp(path_.data()));
   if (file.number() < 0) throw WriteError(target, errno);
+  unfinished = path_.c_str();
   give_usual_permissions(file.number());
 }
 
 ReplacedFile::~ReplacedFile() {
-  if (path_ != target_) std::remove(path_.c_str());
+  if (path_ == target_) return;
+  std::remove(path_.c_str());
+  unfinished = nullptr;
 }
 
 void ReplacedFile::commit() {
   if (path_ == target_) return;
   if (std::rename(path_.c_str(), target_.c_str()) != 0) throw WriteError(target_, errno);
+  unfinished = nullptr;
   path_ = target_;
+}
+
+void remove_unfinished_file_on_signals() {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    // What the process was started to ignore (nohup) stays ignored.
+    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+    action.sa_handler = remove_unfinished_and_end;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    ::sigaction(signal, &action, nullptr);
+  }
 }
 
 std::optional<std::uint64_t> byte_count(DType dtype, const std::vector<std::int64_t>& sizes) {

@@ -51,6 +51,10 @@ class ReplacedFile {
   std::string path_;
 };
 
+/// From now on SIGHUP, SIGINT and SIGTERM remove the file of a ReplacedFile that is not committed
+/// before they end the process. For a program that writes one file at a time.
+void remove_unfinished_file_on_signals();
+
 /// Dimensions that a tensor of a file may have, as in NumPy.
 inline constexpr std::size_t kMaximumRank = 64;
 

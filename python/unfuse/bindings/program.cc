@@ -23,14 +23,15 @@ struct ProgramHandle {
 };
 
 /// `path` is bytes: a file's name need not be UTF-8.
-ProgramHandle load(const nb::bytes& path, const std::string& fully_masked_rows, int threads) {
+ProgramHandle load(const nb::bytes& path, const std::string& fully_masked_rows, int threads,
+                   const std::string& model) {
   CompileOptions options;
   options.threads = threads;
   options.fully_masked_rows =
       fully_masked_rows == "zero" ? FullyMaskedRows::kZero : FullyMaskedRows::kOp;
   const std::string name(path.c_str(), path.size());
   nb::gil_scoped_release unlocked;
-  return {CompiledProgram::load(name, options)};
+  return {CompiledProgram::load(name, options, model)};
 }
 
 nb::object constant(const Argument& argument) {

@@ -9,13 +9,7 @@ namespace unfuse::passes {
 namespace {
 
 // A number as the arithmetic of the result sees it.
-double compute_value(const Constant& constant, std::size_t index, DType result) {
-  const double value = constant.number(index);
-  const bool in_float32 = is_floating_point(result) && result != DType::kFloat64;
-  return in_float32 ? round_to(DType::kFloat32, value) : value;
-}
-
-double from_compute(DType result, double value) {
+double in_arithmetic_of(DType result, double value) {
   const bool in_float32 = is_floating_point(result) && result != DType::kFloat64;
   return in_float32 ? round_to(DType::kFloat32, value) : value;
 }
@@ -78,7 +72,8 @@ bool is_16_bit(DType dtype) { return dtype == DType::kFloat16 || dtype == DType:
 
 // Torch rounds a number on one side of a 16-bit operation to 16 bits first, and not on the other.
 bool is_exact_in(DType dtype, const Constant& constant) {
-  for (const double value : constant.floats) {
+  for (std::size_t i = 0; i < constant.stored(); ++i) {
+    const double value = constant.number(i);
     const bool exact = round_to(dtype, value) == value || value != value;
     if (!exact) return false;
   }
@@ -94,8 +89,9 @@ Evaluated arithmetic(const Call& call, bool reversed, Integers integers, Floats 
   if (!sure) return std::nullopt;
   const auto compute = [&](Constant& made, const std::vector<std::size_t>& at) {
     if (is_floating_point(dtype)) {
-      return made.append(from_compute(
-          dtype, floats(compute_value(*left, at[0], dtype), compute_value(*right, at[1], dtype))));
+      return made.append(
+          in_arithmetic_of(dtype, floats(in_arithmetic_of(dtype, left->number(at[0])),
+                                         in_arithmetic_of(dtype, right->number(at[1])))));
     }
     if (integers == nullptr || left->is_float() || right->is_float()) return false;
     std::int64_t result = 0;

@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "support/archives/archive_editor.h"
+#include "support/temporary_folder.h"
 #include "test_models.h"
 
 namespace unfuse::cli {
@@ -19,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using testing::slurp;
 
 struct Finished {
   int code = -1;
@@ -26,23 +28,8 @@ struct Finished {
   std::string err;
 };
 
-std::string slurp(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-class Command : public testing::Test {
+class Command : public testing::TemporaryFolder {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("unfuse_command_") + test->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
   /// Runs `unfuse ARGUMENTS` through the shell; `to` is where the shell sends standard output.
   Finished unfuse(const std::string& arguments, const std::string& to) const {
     return shell(fmt::format("exec {} {} {}", UNFUSE_COMMAND, arguments, to));
@@ -60,8 +47,6 @@ class Command : public testing::Test {
     fs::remove(path("script"));
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(path("out")), slurp(path("err"))};
   }
-
-  fs::path folder_;
 };
 
 void expect_one_helpful_line(const Finished& finished, int code, const std::string& words) {
@@ -414,8 +399,7 @@ TEST_F(Command, InspectCountsFusedOpsAsTheFileHasThem) {
       node["inputs"].push_back({{"name", "dropout_p"}, {"arg", {{"as_float", 0.5}}}, {"kind", 1}});
     }
   });
-  std::ofstream(path("dropout.pt2"), std::ios::binary) << editor.bytes();
-  const Finished left = unfuse("inspect " + path("dropout.pt2"));
+  const Finished left = unfuse("inspect " + put("dropout.pt2", editor.bytes()));
   EXPECT_NE(left.out.find("fused ops in the file: 1, 0 opened\n"), std::string::npos)
       << left.out << left.err;
 }
@@ -459,13 +443,25 @@ TEST_F(Command, InspectPrintsTheGraph) {
 TEST_F(Command, WhatAFileSaysIsNoCommandToTheTerminal) {
   pt2::ArchiveEditor editor("encoder_layer.pt2");
   editor.edit_model([](Json& model) { model["torch_version"] = "2.13\x1b]0;owned\a"; });
-  std::ofstream(path("model.pt2"), std::ios::binary) << editor.bytes();
+  put("model.pt2", editor.bytes());
   const Finished finished = unfuse("inspect " + path("model.pt2"));
   EXPECT_EQ(finished.code, kDone) << finished.err;
   EXPECT_EQ(finished.out.find('\x1b'), std::string::npos);
   EXPECT_NE(finished.out.find("\\x1b]0;owned\\x07"), std::string::npos) << finished.out;
   const Finished refused = unfuse("fly\x1b[31m");
   EXPECT_EQ(refused.err.find('\x1b'), std::string::npos);
+}
+
+TEST_F(Command, WhatAFileSaysIsJsonInJson) {
+  const std::string odd = "2.13\x1b\x7f\n \xc2\x9b größer";
+  pt2::ArchiveEditor editor("encoder_layer.pt2");
+  editor.edit_model([&](Json& model) { model["torch_version"] = odd; });
+  put("model.pt2", editor.bytes());
+  const Finished finished = unfuse("inspect --json " + path("model.pt2"));
+  EXPECT_EQ(Json::parse(finished.out)["torch_version"], odd);
+  for (const char* control : {"\x1b", "\x7f", "\xc2\x9b"}) {
+    EXPECT_EQ(finished.out.find(control), std::string::npos);
+  }
 }
 
 TEST_F(Command, InspectReadsEveryModel) {

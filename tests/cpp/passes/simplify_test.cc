@@ -230,6 +230,20 @@ TEST(Simplify, ChoicesThatAreKnown) {
             "output user %d\n");
 }
 
+TEST(Fold, NumbersThatSixteenBitsDoNotHoldAreLeftToTheTarget) {
+  // 257 is 256 in bfloat16: which of the two it counts as depends on its side.
+  EXPECT_EQ(folded(R"(
+    %x = aten.full.default([2], 3.0, dtype=bfloat16)
+    %a = aten.mul.Scalar(%x, 256)
+    %b = aten.mul.Scalar(%x, 257)
+    %c = aten.mul.Scalar(%x, 257.0)
+    output user %a
+    output user %b
+    output user %c
+  )"),
+            "");
+}
+
 TEST(Fold, ATensorThatIsOneNumberBecomesIt) {
   EXPECT_EQ(folded(R"(
     input user %x: f32[3]

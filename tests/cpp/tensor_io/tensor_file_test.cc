@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -169,6 +171,25 @@ TEST_F(TensorFile, AFullDiskLeavesTheOldFile) {
     expect_same(read(path(name)), tensors);
     fs::remove(path(name));
     EXPECT_TRUE(fs::is_empty(folder_)) << "nothing half-written is left";
+  }
+}
+
+TEST_F(TensorFile, AnInterruptedWriteLeavesTheOldFile) {
+  put("x.npz", "old");
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      remove_unfinished_file_on_signals();
+      const ReplacedFile replaced(path("x.npz"));
+      std::ofstream(replaced.path()) << "half";
+      std::raise(signal);
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
+    EXPECT_EQ(slurp(path("x.npz")), "old");
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "nothing is left beside it";
   }
 }
 

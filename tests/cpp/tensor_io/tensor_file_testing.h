@@ -1,53 +1,32 @@
 // Files of tensors in a folder of their own.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 
+#include "support/temporary_folder.h"
 #include "tensor_io/tensor_file.h"
 #include "unfuse/error.h"
 
 namespace unfuse::tensor_io {
 
 namespace fs = std::filesystem;
+using testing::slurp;
 
 inline std::string data(const std::string& name) {
   return std::string(UNFUSE_TEST_DATA) + "/" + name;
 }
 
-class TensorFile : public testing::Test {
+class TensorFile : public testing::TemporaryFolder {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("tensor_file_") + test->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  std::string put(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path(name), std::ios::binary) << bytes;
-    return path(name);
-  }
   std::string put_safetensors(const std::string& header, const std::string& elements) const {
     const std::uint64_t length = header.size();
     std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
     return put("damaged.safetensors", bytes + header + elements);
   }
-
-  fs::path folder_;
 };
-
-inline std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 inline std::string elements(const Tensor& tensor) {
   std::string bytes;
