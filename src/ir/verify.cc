@@ -1,6 +1,7 @@
 #include "ir/verify.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -138,6 +139,14 @@ class Verifier {
 
 void verify(const Graph& graph, const std::string& after_pass) {
   Verifier(graph, after_pass).run();
+}
+
+void verify_where_wanted(const Graph& graph, const char* after_pass) {
+#ifdef NDEBUG
+  static const bool kWanted = std::getenv("UNFUSE_VERIFY") != nullptr;
+  if (!kWanted) return;
+#endif
+  verify(graph, after_pass);
 }
 
 }  // namespace unfuse

@@ -12,4 +12,8 @@ namespace unfuse {
 /// node and, when given, the pass that left the graph so.
 void verify(const Graph& graph, const std::string& after_pass = "");
 
+/// verify() in debug builds, and wherever the environment variable UNFUSE_VERIFY is set: for
+/// pipelines, after each pass.
+void verify_where_wanted(const Graph& graph, const char* after_pass);
+
 }  // namespace unfuse

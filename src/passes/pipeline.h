@@ -8,9 +8,9 @@
 
 namespace unfuse::passes {
 
-/// functionalize -> normalize -> decompose -> normalize -> fold -> simplify, verifying after each
-/// in debug builds and wherever the environment variable UNFUSE_VERIFY is set. What was opened, and
-/// notes for the user, are added to the report.
+/// functionalize -> normalize -> decompose -> simplify -> fold, some of it more than once, with
+/// verify_where_wanted() after each. What was opened, and notes for the user, are added to the
+/// report.
 void run_pipeline(Graph& graph, const CompileOptions& options, Report& report);
 
 }  // namespace unfuse::passes

@@ -1,13 +1,13 @@
-#include <algorithm>
-
 #include "fusion_testing.h"
 
 namespace unfuse::cpu {
 namespace {
 
 using testing::after;
+using testing::count_of;
+using testing::expect_left_alone;
 using testing::fused_steps;
-using Steps = std::vector<std::string>;
+using testing::Steps;
 
 std::string fused(std::string_view text) { return after(fuse_linear_epilogues, text); }
 
@@ -88,14 +88,14 @@ TEST(FuseLinearEpilogues, WhatOthersSeeStays) {
     %sum = aten.add.Tensor(%linear, %linear)
     output user %sum
   )");
-  EXPECT_EQ(fused(twice).find("unfuse.linear"), std::string::npos);
+  expect_left_alone(fuse_linear_epilogues, twice);
 }
 
 TEST(FuseLinearEpilogues, OtherSumsStay) {
   for (const char* sum : {"aten.add.Tensor(%linear, %y, alpha=2)", "aten.add.Tensor(%linear, %row)",
                           "aten.add.Scalar(%linear, 1)", "aten.sub.Tensor(%linear, %y)"}) {
-    const std::string text = with("%sum = " + std::string(sum) + "\noutput user %sum\n");
-    EXPECT_EQ(fused(text).find("unfuse.linear"), std::string::npos) << sum;
+    expect_left_alone(fuse_linear_epilogues,
+                      with("%sum = " + std::string(sum) + "\noutput user %sum\n"));
   }
 }
 
@@ -107,8 +107,8 @@ TEST(FuseLinearEpilogues, WeightsThatComeWithTheCallStay) {
     %act = aten.relu.default(%linear)
     output user %act
   )";
-  EXPECT_EQ(fused(text).find("unfuse.linear"), std::string::npos);
-  EXPECT_EQ(fused_steps(text), (Steps{"aten.linear.default", "aten.relu.default"}));
+  EXPECT_EQ(expect_left_alone(fuse_linear_epilogues, text),
+            (Steps{"aten.linear.default", "aten.relu.default"}));
 }
 
 TEST(FuseLinearEpilogues, LayersOfParametersAreComputedAhead) {
@@ -120,8 +120,7 @@ TEST(FuseLinearEpilogues, LayersOfParametersAreComputedAhead) {
     %sum = aten.add.Tensor(%linear, %x)
     output user %sum
   )";
-  EXPECT_EQ(fused(text).find("unfuse.linear"), std::string::npos);
-  EXPECT_EQ(fused_steps(text), Steps{"aten.add.Tensor"});
+  EXPECT_EQ(expect_left_alone(fuse_linear_epilogues, text), Steps{"aten.add.Tensor"});
 }
 
 TEST(FuseLinearEpilogues, ResidualsOfAnyStrides) {
@@ -154,8 +153,8 @@ TEST(FuseLinearEpilogues, SixteenBits) {
     output user %wide
   )";
   const Steps steps = fused_steps(text);
-  EXPECT_EQ(std::count(steps.begin(), steps.end(), "unfuse.linear"), 1);
-  EXPECT_EQ(std::count(steps.begin(), steps.end(), "aten.add.Tensor"), 0);
+  EXPECT_EQ(count_of(steps, "unfuse.linear"), 1);
+  EXPECT_EQ(count_of(steps, "aten.add.Tensor"), 0);
 }
 
 }  // namespace

@@ -7,14 +7,23 @@
 #include <cmath>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiled.h"
 #include "passes/pass_testing.h"
+#include "passes/passes.h"
 #include "targets/cpu/fusion/fusion.h"
 #include "targets/cpu/workspace.h"
 
 namespace unfuse::testing {
+
+/// The names of a plan's steps, in order.
+using Steps = std::vector<std::string>;
+
+inline int count_of(const Steps& steps, std::string_view name) {
+  return static_cast<int>(std::count(steps.begin(), steps.end(), name));
+}
 
 /// Leaves passes out while it lives.
 class SkippedFusion {
@@ -55,7 +64,7 @@ inline Graph graph_with_data(std::string_view text) {
 }
 
 struct FusionRun {
-  std::vector<std::string> steps;
+  Steps steps;
   std::vector<Tensor> outputs;
 };
 
@@ -94,7 +103,7 @@ inline void expect_close(const Tensor& actual, const Tensor& expected, double to
 
 /// Runs the graph on random inputs with the passes and without; both must give the same. Returns
 /// the names of the fused plan's steps. Symbolic sizes are 5.
-inline std::vector<std::string> fused_steps(std::string_view text, double tolerance = 1e-5) {
+inline Steps fused_steps(std::string_view text, double tolerance = 1e-5) {
   const Graph parsed = parse_graph(text);
   std::vector<Tensor> inputs;
   for (const GraphInput& input : parsed.inputs()) {
@@ -113,6 +122,24 @@ inline std::vector<std::string> fused_steps(std::string_view text, double tolera
     expect_close(fused.outputs[i], plain.outputs[i], tolerance);
   }
   return fused.steps;
+}
+
+/// after(), for passes that leave dead nodes behind.
+template <Pass kPass>
+std::string after_without_dead_code(std::string_view text) {
+  return after(
+      [](Graph& graph) {
+        kPass(graph);
+        passes::eliminate_dead_code(graph);
+      },
+      text);
+}
+
+/// The pass finds nothing to do here. Returns the steps that all passes together give, as
+/// fused_steps() does.
+inline Steps expect_left_alone(Pass pass, std::string_view text) {
+  EXPECT_EQ(after(pass, text), body_of(parse_graph(text)));
+  return fused_steps(text);
 }
 
 }  // namespace unfuse::testing

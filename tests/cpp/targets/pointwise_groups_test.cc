@@ -1,7 +1,5 @@
 #include "targets/cpu/fusion/pointwise_groups.h"
 
-#include <algorithm>
-
 #include "fusion_testing.h"
 #include "unfuse/error.h"
 
@@ -9,7 +7,7 @@ namespace unfuse::cpu {
 namespace {
 
 using testing::fused_steps;
-using Steps = std::vector<std::string>;
+using testing::Steps;
 
 /// "%a %b -> %b; %c": groups of nodes by the names of their results, with what they store.
 std::string groups_of(std::string_view text) {
@@ -28,6 +26,12 @@ std::string groups_of(std::string_view text) {
   return found;
 }
 
+/// Returns the steps, as fused_steps() does.
+Steps expect_groups(std::string_view text, std::string_view groups) {
+  EXPECT_EQ(groups_of(text), groups);
+  return fused_steps(text);
+}
+
 TEST(PointwiseGroups, AChainIsOneStep) {
   const std::string text = R"(
     symbol s0 in [2, 64]
@@ -39,8 +43,7 @@ TEST(PointwiseGroups, AChainIsOneStep) {
     %d = aten.mul.Tensor(%c, %a)
     output user %d
   )";
-  EXPECT_EQ(groups_of(text), "a b c d -> d");
-  EXPECT_EQ(fused_steps(text),
+  EXPECT_EQ(expect_groups(text, "a b c d -> d"),
             Steps{"aten.mul.Scalar + aten.add.Tensor + aten.tanh.default + aten.mul.Tensor"});
 }
 
@@ -54,8 +57,7 @@ TEST(PointwiseGroups, WhatOthersReadIsStored) {
     output user %b
   )";
   // The sum comes after the group's last node.
-  EXPECT_EQ(groups_of(text), "a b -> a b; sum");
-  fused_steps(text);
+  expect_groups(text, "a b -> a b; sum");
 }
 
 TEST(PointwiseGroups, ReadersInBetweenKeepApart) {
@@ -67,8 +69,7 @@ TEST(PointwiseGroups, ReadersInBetweenKeepApart) {
     %c = aten.add.Tensor(%b, %sum)
     output user %c
   )";
-  EXPECT_EQ(groups_of(text), "a; sum; b c -> c");
-  fused_steps(text);
+  expect_groups(text, "a; sum; b c -> c");
 }
 
 TEST(PointwiseGroups, SmallerTensorsAreNotComputedForEveryElement) {
@@ -81,8 +82,7 @@ TEST(PointwiseGroups, SmallerTensorsAreNotComputedForEveryElement) {
     %d = aten.relu.default(%c)
     output user %d
   )";
-  EXPECT_EQ(groups_of(text), "a b -> b; c d -> d");
-  fused_steps(text);
+  expect_groups(text, "a b -> b; c d -> d");
 }
 
 TEST(PointwiseGroups, TwoGroupsThatReadOneValue) {
@@ -95,8 +95,7 @@ TEST(PointwiseGroups, TwoGroupsThatReadOneValue) {
     %d = aten.relu.default(%c)
     output user %d
   )";
-  EXPECT_EQ(groups_of(text), "a b -> a b; s; c d -> d");
-  fused_steps(text);
+  expect_groups(text, "a b -> a b; s; c d -> d");
 }
 
 TEST(PointwiseGroups, MasksOfBools) {
@@ -116,8 +115,7 @@ TEST(PointwiseGroups, MasksOfBools) {
     output user %count
   )";
   // A sum of bools is true or false again before something else reads it.
-  EXPECT_EQ(groups_of(text), "pad far both not float minus mask -> both mask; count");
-  fused_steps(text);
+  expect_groups(text, "pad far both not float minus mask -> both mask; count");
 }
 
 TEST(PointwiseGroups, IntegersThatWrapAroundEndAGroup) {
@@ -129,8 +127,7 @@ TEST(PointwiseGroups, IntegersThatWrapAroundEndAGroup) {
     %d = aten.logical_not.default(%c)
     output user %d
   )";
-  EXPECT_EQ(groups_of(text), "a; b; c d -> d");
-  fused_steps(text);
+  expect_groups(text, "a; b; c d -> d");
 }
 
 TEST(PointwiseGroups, RoundingToSixteenBitsStays) {
@@ -176,8 +173,7 @@ TEST(PointwiseGroups, ViewsAndOtherOpsStandBetween) {
   )";
   std::string with_weight = text;
   with_weight.insert(with_weight.find("    %a"), "    input user %b1: f32[1]\n");
-  EXPECT_EQ(groups_of(with_weight), "a; t; b; c");
-  fused_steps(with_weight);
+  expect_groups(with_weight, "a; t; b; c");
 }
 
 TEST(PointwiseGroups, LongChainsAreCut) {

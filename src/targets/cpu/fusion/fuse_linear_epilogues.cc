@@ -81,12 +81,11 @@ class EpilogueFusion {
   /// The fused layer stands where the chain ends: there the residual is known.
   void rewrite(const Chain& chain) {
     const Arguments& layer = chain.linear->arguments();
-    replace_node(graph_, chain.last(), "unfuse.linear",
-                 {layer[0], layer[1], layer[2], chain.epilogue, chain.residual},
-                 chain.linear->origin());
-    for (Node* node : {chain.add, chain.activation, chain.linear}) {
-      if (node != nullptr) graph_.erase(node);
-    }
+    replace_by_node(graph_, chain.last(), "unfuse.linear",
+                    {layer[0], layer[1], layer[2], chain.epilogue, chain.residual},
+                    chain.linear->origin());
+    if (chain.add != nullptr && chain.activation != nullptr) graph_.erase(chain.activation);
+    graph_.erase(chain.linear);
   }
 
   Graph& graph_;

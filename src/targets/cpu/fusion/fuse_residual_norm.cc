@@ -42,13 +42,8 @@ void rewrite(Graph& graph, Node* sum, Node* norm) {
   Node* made = graph.create_node(op, std::move(arguments),
                                  {norm->result()->type(), sum->result()->type()}, norm);
   made->set_origin(norm->origin());
-  const std::string names[] = {norm->result()->name(), sum->result()->name()};
-  graph.replace_all_uses(norm->result(), made->result(0));
-  graph.erase(norm);
-  graph.replace_all_uses(sum->result(), made->result(1));
-  graph.erase(sum);
-  graph.rename(made->result(0), names[0]);
-  graph.rename(made->result(1), names[1]);
+  replace_by(graph, norm, made->result(0));
+  replace_by(graph, sum, made->result(1));
 }
 
 }  // namespace

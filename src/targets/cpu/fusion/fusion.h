@@ -8,7 +8,7 @@
 
 namespace unfuse::cpu {
 
-/// Runs all passes below, verifying after each in debug builds. The variable UNFUSE_SKIP_FUSION of
+/// Runs all passes below, with verify_where_wanted() after each. The variable UNFUSE_SKIP_FUSION of
 /// the environment, "all" or names with commas between them, leaves passes out, so that plans can
 /// be compared.
 void run_fusion_pipeline(Graph& graph, const CompileOptions& options);

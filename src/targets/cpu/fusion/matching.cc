@@ -36,18 +36,21 @@ Value* added_to(const Value* operand, const Node& sum) {
   return other->sizes() == sizes && operand->sizes() == sizes ? other : nullptr;
 }
 
-Value* replace_node(Graph& graph, Node* replaced, std::string_view op, Arguments arguments,
-                    const Origin& origin) {
+void replace_by(Graph& graph, Node* replaced, Value* by) {
+  const std::string name = replaced->result()->name();
+  graph.replace_all_uses(replaced->result(), by);
+  graph.erase(replaced);
+  if (by->producer() != nullptr) graph.rename(by, name);
+}
+
+void replace_by_node(Graph& graph, Node* replaced, std::string_view op, Arguments arguments,
+                     const Origin& origin) {
   const Op& wanted = ops::get(op);
   conform_arguments(wanted, arguments);
-  Value* old = replaced->result();
-  Node* made = graph.create_node(wanted, std::move(arguments), {old->type()}, replaced);
+  Node* made =
+      graph.create_node(wanted, std::move(arguments), {replaced->result()->type()}, replaced);
   made->set_origin(origin);
-  graph.replace_all_uses(old, made->result());
-  const std::string name = old->name();
-  graph.rename(old, name + "_unfused");
-  graph.rename(made->result(), name);
-  return made->result();
+  replace_by(graph, replaced, made->result());
 }
 
 }  // namespace unfuse::cpu

@@ -1,4 +1,4 @@
-// What the matchers of this folder ask of a value.
+// What the matchers of this folder ask of a value, and how they put another in its place.
 #pragma once
 
 #include <initializer_list>
@@ -24,9 +24,12 @@ bool is_plain_sum(const Node& node);
 /// the node is no such sum.
 Value* added_to(const Value* operand, const Node& sum);
 
-/// Puts a node with one result in the place of `replaced`, right before it, and takes the result's
-/// name and type over. `replaced` stays, unused.
-Value* replace_node(Graph& graph, Node* replaced, std::string_view op, Arguments arguments,
-                    const Origin& origin);
+/// Whoever reads the node's one result reads `by`, which takes the result's name over unless it is
+/// an input of the graph. The node is erased.
+void replace_by(Graph& graph, Node* replaced, Value* by);
+
+/// The same by a new node, made right before `replaced`, with the same type of result.
+void replace_by_node(Graph& graph, Node* replaced, std::string_view op, Arguments arguments,
+                     const Origin& origin);
 
 }  // namespace unfuse::cpu

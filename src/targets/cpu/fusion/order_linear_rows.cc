@@ -35,13 +35,6 @@ Value* same_layer(Builder& builder, const Node& layer, Value* input) {
                       {input, layer.argument("weight"), layer.argument("bias")});
 }
 
-void replace(Graph& graph, Node* node, Value* by) {
-  const std::string name = node->result()->name();
-  graph.replace_all_uses(node->result(), by);
-  graph.erase(node);
-  if (by->producer() != nullptr) graph.rename(by, name);
-}
-
 // --- Rows merged for the layer only
 
 /// The reshape that takes the layer's rows apart again, when the layer's input is one too.
@@ -60,7 +53,7 @@ Node* part_rows_before(Graph& graph, Node* layer, Node* parting) {
   Value* source = layer->input(0)->producer()->input(0);
   const std::vector<Dim> sizes = with_last(parting->result()->sizes(), layer->input(0)->size(-1));
   Value* made = same_layer(builder, *layer, passes::reshape(builder, source, sizes));
-  replace(graph, parting, made);
+  replace_by(graph, parting, made);
   graph.erase(layer);
   return made->producer();
 }
@@ -116,7 +109,7 @@ void join_permutations(Graph& graph, Value* permuted) {
       both.push_back(first[static_cast<std::size_t>(dim)]);
     }
     Builder builder(graph, use.node);
-    replace(graph, use.node, passes::permute(builder, source, both));
+    replace_by(graph, use.node, passes::permute(builder, source, both));
   }
   if (permuted->use_count() == 0) graph.erase(permuted->producer());
 }
@@ -138,7 +131,7 @@ void permute_rows_after(Graph& graph, Node* layer, const PermutedRows& permuted)
   sizes.push_back(layer->input(0)->size(-1));
   Value* input = passes::reshape(builder, passes::permute(builder, permuted.source, order), sizes);
   Value* result = passes::permute(builder, same_layer(builder, *layer, input), back);
-  replace(graph, layer, result);
+  replace_by(graph, layer, result);
   join_permutations(graph, result);
 }
 

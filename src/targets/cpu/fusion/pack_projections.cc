@@ -111,12 +111,7 @@ class ProjectionPacking {
       parts.push_back(passes::slice(builder, all, all->rank() - 1, start, end));
       start = end;
     }
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      const std::string name = layers[i]->result()->name();
-      graph_.replace_all_uses(layers[i]->result(), parts[i]);
-      graph_.erase(layers[i]);
-      graph_.rename(parts[i], name);
-    }
+    for (std::size_t i = 0; i < layers.size(); ++i) replace_by(graph_, layers[i], parts[i]);
   }
 
   /// What a conversion to float32 reads, when all values are made by one, from one dtype.

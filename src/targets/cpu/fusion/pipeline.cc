@@ -55,9 +55,7 @@ void run_fusion_pipeline(Graph& graph, const CompileOptions& options) {
   for (const Pass& pass : kPasses) {
     if (pass.can_be_skipped && is_fusion_skipped(pass.name)) continue;
     pass.apply(graph, options);
-#ifndef NDEBUG
-    verify(graph, pass.name);
-#endif
+    verify_where_wanted(graph, pass.name);
   }
 }
 

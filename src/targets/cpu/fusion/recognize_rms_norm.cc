@@ -81,18 +81,17 @@ void match_weight(RmsNorm& norm) {
 
 }  // namespace
 
+// Backwards: what is replaced stands at the node at hand or behind it.
 void recognize_rms_norm(Graph& graph) {
-  std::vector<RmsNorm> norms;
-  for (Node* node : graph.nodes()) {
+  Node* before = nullptr;
+  for (Node* node = graph.last_node(); node != nullptr; node = before) {
+    before = node->previous();
     std::optional<RmsNorm> norm = match_norm(node);
     if (!norm) continue;
     match_weight(*norm);
-    norms.push_back(*norm);
-  }
-  for (const RmsNorm& norm : norms) {
-    replace_node(graph, norm.last, "aten.rms_norm.default",
-                 {norm.input, Argument::Ints{norm.input->size(-1)}, norm.weight, norm.eps},
-                 norm.last->origin());
+    replace_by_node(graph, norm->last, "aten.rms_norm.default",
+                    {norm->input, Argument::Ints{norm->input->size(-1)}, norm->weight, norm->eps},
+                    norm->last->origin());
   }
 }
 

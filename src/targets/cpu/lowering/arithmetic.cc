@@ -16,6 +16,13 @@ int binary(PointwiseEmitter& emitter, const Node& node) {
   return emitter.emit(kOp, register_type(dtype), {left, emitter.load(node.argument(1), dtype)});
 }
 
+/// `kOp` takes the other operand where one is NaN, which no integer is: there it is `kOfIntegers`.
+template <Op kOp, Op kOfIntegers>
+int ignoring_nan(PointwiseEmitter& emitter, const Node& node) {
+  return is_floating_point(node.result()->dtype()) ? binary<kOp>(emitter, node)
+                                                   : binary<kOfIntegers>(emitter, node);
+}
+
 bool is_one(const Argument& argument) {
   if (const auto* dim = argument.get_if<Dim>()) return dim->constant() == 1;
   return argument.is_constant_scalar() && argument.number() == 1;
@@ -160,6 +167,8 @@ constexpr PointwiseRow kRows[] = {
     {"aten.minimum.default", binary<Op::kMinimum>},
     {"aten.max.other", binary<Op::kMaximum>},
     {"aten.min.other", binary<Op::kMinimum>},
+    {"aten.fmax.default", ignoring_nan<Op::kFmax, Op::kMaximum>},
+    {"aten.fmin.default", ignoring_nan<Op::kFmin, Op::kMinimum>},
     {"aten.atan2.default", binary<Op::kAtan2>},
     {"aten.logaddexp.default", logaddexp},
     {"aten.xlogy.Tensor", xlogy},

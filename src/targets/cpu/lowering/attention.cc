@@ -2,9 +2,9 @@
 #include "targets/cpu/kernels/attention.h"
 
 #include <cmath>
-#include <numeric>
 #include <vector>
 
+#include "passes/canonical.h"
 #include "targets/cpu/lowering/checks.h"
 #include "targets/cpu/lowering/families.h"
 #include "targets/cpu/lowering/view_algebra.h"
@@ -48,9 +48,7 @@ View attention_operand(LoweringContext& context, const Value* value, const Sizes
 std::vector<std::int64_t> order_of_rows(const Value* result) {
   const std::int64_t rank = result->rank();
   if (rank < 3 || result->is_output() || result->uses().empty()) return {};
-  std::vector<std::int64_t> order(static_cast<std::size_t>(rank));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::swap(order[order.size() - 3], order[order.size() - 2]);
+  std::vector<std::int64_t> order = passes::swapped_order(rank, -3, -2);
   for (const Use& use : result->uses()) {
     if (!use.node->is("aten.permute.default") || use.node->argument(1).integers() != order)
       return {};

@@ -48,15 +48,14 @@ View LoweringContext::result(const Value* value) {
 
 View LoweringContext::result_in_order(const Value* value, const std::vector<std::int64_t>& order) {
   if (destinations_.contains(value)) return result(value);
-  const Sizes in_order = sizes(value);
-  View view;
-  view.spec = OperandSpec::contiguous(value->dtype(), in_order);
-  const Sizes laid = permuted(view, order).sizes();
+  const Sizes plain = sizes(value);
+  Sizes laid;
   std::vector<std::int64_t> back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  for (const std::int64_t dim : order) {
+    back[static_cast<std::size_t>(dim)] = static_cast<std::int64_t>(laid.size());
+    laid.push_back(plain[static_cast<std::size_t>(dim)]);
   }
-  view = permuted(temporary(value->dtype(), laid), back);
+  const View view = permuted(temporary(value->dtype(), laid), back);
   views_[value] = view;
   return view;
 }
