@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from .engines import OURS
 from .results import CaseResult
 
 #: (dtype, mask) of a panel, with its results by length.
@@ -28,10 +28,10 @@ def panels(results: Iterable[CaseResult]) -> Panels:
 
 def limit_seconds(result: CaseResult) -> float:
     """What the machine's limits would allow: arithmetic or memory, whichever takes longer."""
-    limits = [limit for one in result.engines.values() for limit in one.limits if limit]
+    limits = result.limits()
+    assert limits is not None, "a case with results has limits"
     return max(
-        result.work.flops / statistics.median(each.flops_per_second for each in limits),
-        result.work.bytes / statistics.median(each.bytes_per_second for each in limits),
+        result.work.flops / limits.flops_per_second, result.work.bytes / limits.bytes_per_second
     )
 
 
@@ -61,7 +61,7 @@ def _draw(axis: Any, by_length: dict[int, CaseResult]) -> None:
     engines = dict.fromkeys(name for result in by_length.values() for name in result.usable())
     for name in engines:
         points = [(n, 1e3 * r.median(name)) for n, r in by_length.items() if name in r.usable()]
-        is_ours = name.startswith("unfuse")
+        is_ours = name in OURS
         axis.plot(*zip(*points), marker="o", label=name, linewidth=2.5 if is_ours else 1.2)
     limit = [1e3 * limit_seconds(result) for result in by_length.values()]
     axis.plot(list(by_length), limit, color="black", linestyle=":", label="limit of the machine")

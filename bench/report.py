@@ -89,14 +89,13 @@ def _engine_row(result: CaseResult, name: str, ours: str | None) -> list[str]:
 
 def _work(result: CaseResult) -> str:
     rounds = max((len(one.seconds) for one in result.engines.values()), default=0)
-    limits = [limit for one in result.engines.values() for limit in one.limits if limit]
+    limits = result.limits()
     parts = [f"{rounds} rounds"]
     if result.work.flops:
         parts.insert(0, f"{result.work.flops / 1e9:.4g} GFLOP, {result.work.bytes / 1e6:.4g} MB")
-    if limits:
-        flops = sorted(limit.flops_per_second for limit in limits)[len(limits) // 2]
-        rate = sorted(limit.bytes_per_second for limit in limits)[len(limits) // 2]
-        parts.append(f"limits {flops / 1e9:.0f} GFLOP/s, {rate / 1e9:.1f} GB/s")
+    if limits is not None:
+        gflops, gigabytes = limits.flops_per_second / 1e9, limits.bytes_per_second / 1e9
+        parts.append(f"limits {gflops:.0f} GFLOP/s, {gigabytes:.1f} GB/s")
     return "; ".join(parts)
 
 

@@ -55,6 +55,16 @@ class CaseResult:
             if result.is_usable and (names is None or name in names)
         ]
 
+    def limits(self) -> Limits | None:
+        """The medians of all that were measured for this case."""
+        found = [limits for one in self.engines.values() for limits in one.limits if limits]
+        if not found:
+            return None
+        return Limits(
+            statistics.median(limits.flops_per_second for limits in found),
+            statistics.median(limits.bytes_per_second for limits in found),
+        )
+
     def median(self, engine: str) -> float:
         """Seconds."""
         return statistics.median(self.engines[engine].measured())

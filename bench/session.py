@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import torch
@@ -77,13 +76,8 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stop(list(self._workers), wait=error is None)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._stop(list(self._workers), wait=kind is None)
 
     def measure(self, case: Case) -> CaseResult:
         names = [name for name in self._places if engines.take_part(name, case)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -33,6 +33,13 @@ class Workload:
     real_rows: Tensor | None = None
     #: The inputs of the n-th run, where runs differ.
     inputs_at: Callable[[int], tuple[Tensor, ...]] | None = None
+
+    def positions(self, names: Sequence[str]) -> list[int]:
+        """Which of the inputs have these names: those that forward() gives them. Exporters keep the
+        names, and leave out inputs that the graph does not use."""
+        code = self.model.forward.__code__
+        arguments = code.co_varnames[1 : code.co_argcount]
+        return [arguments.index(name) for name in names]
 
     def dynamic_shapes(self) -> tuple[dict[int, torch.export.Dim], ...] | None:
         """As torch.export and torch.onnx.export want them."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from bench.cases import Case, Workload
 
-from .engine import Engine
+from .python_model import PythonModel
 
 
-class Compiled(Engine):
+class Compiled(PythonModel):
     """Any backend of torch.compile."""
 
     backend = "eager"
@@ -24,20 +22,15 @@ class Compiled(Engine):
 
     def prepare(self, case: Case, workload: Workload) -> None:
         torch._dynamo.reset()
-        self.model: Callable[..., Any] | None = torch.compile(
+        self.model = torch.compile(
             workload.model,
             backend=self.backend,
             options=self.options(case) or None,
             dynamic=True if case.varies else None,
         )
 
-    def bind(self, inputs: tuple[Tensor, ...]) -> Callable[[], Any]:
-        model = self.model
-        return lambda: model(*inputs)
-
     def release(self) -> None:
         super().release()
-        self.model = None
         torch._dynamo.reset()
 
 

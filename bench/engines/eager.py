@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor, nn
 
 from bench.cases import Case, Workload
 
-from .engine import Engine
+from .python_model import PythonModel
 
 
-class Eager(Engine):
+class Eager(PythonModel):
     """The fast path on, as it is when one installs PyTorch."""
 
     name = "eager"
@@ -21,15 +17,7 @@ class Eager(Engine):
     score_copies = 2
 
     def prepare(self, case: Case, workload: Workload) -> None:
-        self.model: nn.Module | None = workload.model
-
-    def bind(self, inputs: tuple[Tensor, ...]) -> Callable[[], Any]:
-        model = self.model
-        return lambda: model(*inputs)
-
-    def release(self) -> None:
-        super().release()
-        self.model = None
+        self.model = workload.model
 
 
 class EagerSdpa(Eager):

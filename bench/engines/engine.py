@@ -34,8 +34,6 @@ class Engine(abc.ABC):
     """Runs one case at a time: prepare, measure as often as asked, release."""
 
     name: ClassVar[str]
-    #: Ours, or one to compare with.
-    is_ours: ClassVar[bool] = False
     #: Of the attention scores of a model, how many are in memory at once, and whether they stay
     #: there when a run is over.
     score_copies: ClassVar[float] = 0

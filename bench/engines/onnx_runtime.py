@@ -45,8 +45,8 @@ class OnnxRuntime(Engine):
         self.session: Any = onnxruntime.InferenceSession(
             path, options, providers=["CPUExecutionProvider"]
         )
-        # The exporter leaves out inputs that the graph does not use.
-        self._used = _positions(workload, [each.name for each in self.session.get_inputs()])
+        names = [each.name for each in self.session.get_inputs()]
+        self._used = dict(zip(names, workload.positions(names)))
 
     def bind(self, inputs: tuple[Tensor, ...]) -> Callable[[], Any]:
         session = self.session
@@ -56,10 +56,3 @@ class OnnxRuntime(Engine):
     def release(self) -> None:
         super().release()
         self.session = None
-
-
-def _positions(workload: Workload, names: list[str]) -> dict[str, int]:
-    """Which of the inputs each name is: the exporter keeps the names that forward() gives them."""
-    code = workload.model.forward.__code__
-    arguments = list(code.co_varnames[1 : code.co_argcount])
-    return {name: arguments.index(name) for name in names}

@@ -65,9 +65,7 @@ class OpenVino(Engine):
             model = openvino.convert_model(exported)
             openvino.save_model(model, path, compress_to_fp16=False)
         model = openvino.Core().read_model(path)
-        code = workload.model.forward.__code__
-        arguments = list(code.co_varnames[1 : code.co_argcount])
-        self._used = [arguments.index(each.any_name) for each in model.inputs]
+        self._used = workload.positions([each.any_name for each in model.inputs])
         return model
 
     def _tensors(self, inputs: tuple[Tensor, ...]) -> dict[int, Any]:

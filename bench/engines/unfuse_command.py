@@ -26,7 +26,6 @@ class UnfuseCommand(Engine):
     first run are not in it."""
 
     name = "unfuse-command"
-    is_ours = True
     needs = ("safetensors",)
 
     @classmethod

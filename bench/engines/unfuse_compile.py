@@ -14,7 +14,6 @@ from .compiled import Compiled
 class Unfuse(Compiled):
     name = "unfuse"
     backend = "unfuse"
-    is_ours = True
     needs = ("unfuse",)
 
     def prepare(self, case: Case, workload: Workload) -> None:

@@ -12,10 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import sympy
 import torch
 from torch import fx
 from torch.multiprocessing.reductions import StorageWeakRef
+
+from unfuse._unfuse import Dim
+
+from .errors import Error
+from .symbolic import to_dim
 
 
 @dataclass
@@ -23,36 +27,28 @@ class _View:
     """Its strides are those that were traced: what was computed may lie otherwise."""
 
     placeholder: int
-    strides: tuple[int | torch.SymInt, ...]
-    offset: int | torch.SymInt  #: in the input's storage, beyond the input's own
+    strides: list[Dim]
+    offset: Dim  #: in the input's storage, beyond the input's own
 
     def of(
-        self, computed: torch.Tensor, base: torch.Tensor, symbols: dict[sympy.Symbol, int]
+        self, computed: torch.Tensor, base: torch.Tensor, symbols: dict[str, int]
     ) -> torch.Tensor:
-        strides = tuple(_evaluate(stride, symbols) for stride in self.strides)
-        offset = _evaluate(self.offset, symbols)
+        strides = tuple(stride.evaluate(symbols) for stride in self.strides)
+        offset = self.offset.evaluate(symbols)
         if offset == 0 and computed.shape == base.shape and strides == base.stride():
             return base
         return base.as_strided(computed.shape, strides, base.storage_offset() + offset)
 
-
-def _evaluate(number: int | torch.SymInt, symbols: dict[sympy.Symbol, int]) -> int:
-    if isinstance(number, int):
-        return number
-    return int(number.node.expr.subs(symbols))
-
-
-def _bind(traced: int | torch.SymInt, given: int, symbols: dict[sympy.Symbol, int]) -> None:
-    if isinstance(traced, torch.SymInt) and traced.node.expr.is_Symbol:
-        symbols.setdefault(traced.node.expr, given)
+    def symbols(self) -> set[str]:
+        return {symbol for dim in (*self.strides, self.offset) for symbol in dim.symbols()}
 
 
 @dataclass
 class Aliases:
-    """By result index."""
-
-    views: dict[int, _View]
-    placeholders: list[Any]  #: what stood for the arguments while tracing
+    views: dict[int, _View]  #: by result index
+    #: Where the symbols that the views need are found: an argument, and which of its sizes; None
+    #: where the argument is the number.
+    symbols: dict[str, tuple[int, int | None]]
 
     @classmethod
     def find(cls, traced: fx.GraphModule) -> Aliases:
@@ -70,24 +66,36 @@ class Aliases:
             found = inputs.get(StorageWeakRef(value.untyped_storage()))
             if found is not None and value.dtype == found[1].dtype:
                 offset = value.storage_offset() - found[1].storage_offset()
-                views[index] = _View(found[0], tuple(value.stride()), offset)
-        return cls(views, placeholders)
+                strides = [to_dim(stride) for stride in value.stride()]
+                views[index] = _View(found[0], strides, to_dim(offset))
+        needed = set().union(*(view.symbols() for view in views.values()))
+        places = _places_of_symbols(placeholders)
+        if not needed <= places.keys():
+            raise Error(
+                "a result is a view of an input, and where it lies there depends on data",
+                "unsupported",
+                hint="return a clone of it",
+            )
+        return cls(views, {symbol: places[symbol] for symbol in needed})
 
     def restore(self, results: list[Any], arguments: Sequence[Any]) -> list[Any]:
-        symbols = self._symbols(arguments) if self.views else {}
+        symbols = {
+            symbol: arguments[index] if dim is None else arguments[index].shape[dim]
+            for symbol, (index, dim) in self.symbols.items()
+        }
         for index, view in self.views.items():
             results[index] = view.of(results[index], arguments[view.placeholder], symbols)
         return results
 
-    def _symbols(self, arguments: Sequence[Any]) -> dict[sympy.Symbol, int]:
-        symbols: dict[sympy.Symbol, int] = {}
-        for traced, given in zip(self.placeholders, arguments, strict=True):
-            if isinstance(traced, torch.Tensor):
-                for size, given_size in zip(traced.shape, given.shape, strict=True):
-                    _bind(size, given_size, symbols)
-            else:
-                _bind(traced, given, symbols)
-        return symbols
+
+def _places_of_symbols(placeholders: Sequence[Any]) -> dict[str, tuple[int, int | None]]:
+    places: dict[str, tuple[int, int | None]] = {}
+    for index, traced in enumerate(placeholders):
+        is_tensor = isinstance(traced, torch.Tensor)
+        for dim, number in enumerate(traced.shape) if is_tensor else [(None, traced)]:
+            if isinstance(number, torch.SymInt) and number.node.expr.is_Symbol:
+                places.setdefault(number.node.expr.name, (index, dim))
+    return places
 
 
 def _has_storage(value: Any) -> bool:

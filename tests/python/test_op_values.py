@@ -1,12 +1,14 @@
 """Every op that the samplers know, compiled alone, against PyTorch.
 
 What the CPU target takes runs there, the rest is left to torch: the values are right either way.
+What docs/ops.md says to run does so in one of the calls at least.
 """
 
 import itertools
 import operator
 import os
 import random
+import re
 
 import op_samples
 import pytest
@@ -111,16 +113,26 @@ def assert_close(given, wanted):
     )
 
 
+def ops_that_run() -> set[str]:
+    text = (op_samples.REPOSITORY / "docs/ops.md").read_text()
+    return set(re.findall(r"^\| `([\w.]+)` \| runs \|$", text, re.MULTILINE))
+
+
+RUN = ops_that_run()
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_values_are_those_of_pytorch(row, record_property):
+def test_values_are_those_of_pytorch(row):
     calls = list(itertools.islice(calls_of(row, SEED), CALLS))
     assert calls
+    reasons = []
     for arguments, keywords, results in calls:
         module, tensors = graph_of(row, arguments, keywords, results)
         inputs = [GraphInput("user", f"x{i}") for i in range(len(tensors))]
-        report = Report(0, 0, 0, {}, [], [])
+        report = Report()
         compiled = compile_graph(module, inputs, Options(), report)
         given = compiled([clone_with_strides(tensor) for tensor in tensors])
         for one, wanted in zip(given, results, strict=True):
             assert_close(one, wanted)
-        record_property("left", [left.reason for left in report.left_to_torch])
+        reasons.append("; ".join(left.reason for left in report.left_to_torch))
+    assert row.name not in RUN or not all(reasons), reasons

@@ -2,7 +2,6 @@
 
 import math
 
-import models
 import pytest
 import torch
 from compiling import Compiled, assert_close, plan_steps
@@ -136,18 +135,3 @@ def test_multi_head_attention_whose_weights_nobody_reads(masked, use_aot):
     model = Block().eval().requires_grad_(False)
     steps = _compare(model, _input(torch.float32), use_aot=use_aot)
     assert steps.count("unfuse.attention") == 1
-
-
-def test_bert_layer(use_aot):
-    model = models.bert_like(layers=1).layers[0]
-    x = torch.randn(2, 12, 128)
-    mask = _padding(torch.float32, torch.finfo(torch.float32).min)[..., :1].expand(2, 1, 1, 12)
-    assert _compare(model, x, mask.contiguous(), use_aot=use_aot) == [
-        "aten.linear.default",  # query, key and value
-        "unfuse.attention",
-        "unfuse.linear",  # of the heads, and the residual
-        "aten.layer_norm.default",
-        "unfuse.linear",  # gelu
-        "unfuse.linear",  # and the residual
-        "aten.layer_norm.default",
-    ]
