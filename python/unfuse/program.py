@@ -20,13 +20,20 @@ _MOST_THREADS = 4096
 
 
 def load(
-    path: str | os.PathLike[str], *, fully_masked_rows: str = "op", threads: int = 0
+    path: str | os.PathLike[str],
+    *,
+    fully_masked_rows: str = "op",
+    threads: int = 0,
+    model: str = "",
 ) -> Program:
     """Reads and compiles a .pt2 archive that torch.export.save wrote (torch 2.9 or newer).
 
     `fully_masked_rows` is what attention gives for a row whose keys are all masked: "op", what the
     op in the graph gives, or "zero". `threads` 0 takes torch's number of threads at each call when
-    torch is loaded, else OMP_NUM_THREADS, else all cores.
+    torch is loaded, else OMP_NUM_THREADS, else all cores. `model` is the one to take from an archive
+    of several, by its name there. What eager does to padded rows with nested tensors is no option
+    here (`padded_rows` is one of torch.compile): an exported program holds no module to ask; its
+    report says where it matters.
     """
     check_choice("fully_masked_rows", fully_masked_rows, ("op", "zero"))
     try:
@@ -35,7 +42,9 @@ def load(
         raise Error(f"threads cannot be {threads!r}", hint="it is an int") from None
     if not 0 <= threads <= _MOST_THREADS:
         raise Error(f"threads cannot be {threads}", hint=f"it is from 0 to {_MOST_THREADS}")
-    native = _unfuse.Program.load(_file_name(path), fully_masked_rows, threads)
+    if not isinstance(model, str):
+        raise Error(f"model cannot be {model!r}", hint="it is a name in the archive, a str")
+    native = _unfuse.Program.load(_file_name(path), fully_masked_rows, threads, model)
     return Program(native, threads)
 
 

@@ -9,6 +9,7 @@ import sys
 
 import models
 import numpy as np
+import op_samples
 import pytest
 import torch
 import unfuse
@@ -335,6 +336,19 @@ def test_damaged_files(linear, tmp_path):
             unfuse.load(broken)
         assert raised.value.kind == "invalid_file"
         assert f"{name}.pt2" in str(raised.value)
+
+
+def test_one_of_several_models():
+    path = op_samples.REPOSITORY / "tests/data/reader/several.pt2"
+    x = np.ones(2, np.float32)
+    for model, factor in {"twice": 2, "thrice": 3}.items():
+        assert unfuse.load(path, model=model)(x).tolist() == [factor, factor]
+    with pytest.raises(unfuse.Error, match="holds several models: 'thrice', 'twice'"):
+        unfuse.load(path)
+    with pytest.raises(unfuse.Error, match="holds no model 'once'"):
+        unfuse.load(path, model="once")
+    with pytest.raises(unfuse.Error, match="model cannot be 2"):
+        unfuse.load(path, model=2)
 
 
 def test_unsupported_op_is_named(tmp_path):

@@ -47,8 +47,10 @@ def randomized(value: torch.Tensor) -> torch.Tensor:
     return storage.to(value.dtype).as_strided(value.shape, value.stride(), value.storage_offset())
 
 
-def graph_of(row, arguments, keywords, results) -> tuple[fx.GraphModule, list[torch.Tensor]]:
-    """A graph of this one call, over its tensors."""
+def graph_of(
+    row, arguments, keywords, results, *, read: int
+) -> tuple[fx.GraphModule, list[torch.Tensor]]:
+    """A graph of this one call, over its tensors, that returns the first `read` results."""
     graph = fx.Graph()
     tensors = []
 
@@ -68,7 +70,7 @@ def graph_of(row, arguments, keywords, results) -> tuple[fx.GraphModule, list[to
     outputs = [call]
     if listed:
         outputs = []
-        for i, result in enumerate(results):
+        for i, result in enumerate(results[:read]):
             element = graph.call_function(operator.getitem, (call, i))
             element.meta["val"] = result
             outputs.append(element)
@@ -125,14 +127,21 @@ RUN = ops_that_run()
 def test_values_are_those_of_pytorch(row):
     calls = list(itertools.islice(calls_of(row, SEED), CALLS))
     assert calls
-    reasons = []
-    for arguments, keywords, results in calls:
-        module, tensors = graph_of(row, arguments, keywords, results)
-        inputs = [GraphInput("user", f"x{i}") for i in range(len(tensors))]
-        report = Report()
-        compiled = compile_graph(module, inputs, Options(), report)
-        given = compiled([clone_with_strides(tensor) for tensor in tensors])
-        for one, wanted in zip(given, results, strict=True):
-            assert_close(one, wanted)
-        reasons.append("; ".join(left.reason for left in report.left_to_torch))
+    # An op may run only where nobody reads more than its first result: the statistics of a norm.
+    reasons = [
+        reason_it_is_left(row, call, read) for call in calls for read in {len(call[2]), 1}
+    ]
     assert row.name not in RUN or not all(reasons), reasons
+
+
+def reason_it_is_left(row, call, read) -> str:
+    """Compares the first `read` results. "" when the op ran here."""
+    arguments, keywords, results = call
+    module, tensors = graph_of(row, arguments, keywords, results, read=read)
+    inputs = [GraphInput("user", f"x{i}") for i in range(len(tensors))]
+    report = Report()
+    compiled = compile_graph(module, inputs, Options(), report)
+    given = compiled([clone_with_strides(tensor) for tensor in tensors])
+    for one, wanted in zip(given, results[:read], strict=True):
+        assert_close(one, wanted)
+    return "; ".join(left.reason for left in report.left_to_torch)

@@ -84,7 +84,7 @@ void register_program(nb::module_& module) {
       .def("dlpack", &to_dlpack)
       .def("numpy", &to_numpy);
   nb::class_<ProgramHandle>(module, "Program", "An exported program, compiled.")
-      .def_static("load", &load, "path"_a, "fully_masked_rows"_a, "threads"_a)
+      .def_static("load", &load, "path"_a, "fully_masked_rows"_a, "threads"_a, "model"_a)
       .def_prop_ro("in_spec",
                    [](const ProgramHandle& handle) { return handle.program->signature().in_spec; })
       .def_prop_ro("out_spec",

@@ -241,7 +241,11 @@ TEST(Fold, NumbersThatSixteenBitsDoNotHoldAreLeftToTheTarget) {
     output user %b
     output user %c
   )"),
-            "");
+            "%x = aten.full.default([2], 3.0, dtype=bfloat16)\n"
+            "%full = aten.full.default([2], 768.0, dtype=bfloat16)\n"
+            "%b = aten.mul.Scalar(%x, 257)\n"
+            "%c = aten.mul.Scalar(%x, 257.0)\n"
+            "output user %full\noutput user %b\noutput user %c\n");
 }
 
 TEST(Fold, ATensorThatIsOneNumberBecomesIt) {
