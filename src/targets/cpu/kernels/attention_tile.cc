@@ -18,6 +18,8 @@ namespace unfuse::cpu::HWY_NAMESPACE {
 /// Rows that the products take at a time.
 constexpr std::int64_t kGroupRows = 6;
 constexpr std::int64_t kMaxGroups = divide_up(kAttentionTileRows, kGroupRows);
+/// Keys whose weighted values are summed in registers.
+constexpr std::int64_t kPartKeys = 128;
 constexpr float kLog2E = 1.44269504f;
 
 /// What the functions below share.
@@ -161,22 +163,28 @@ void weigh_rows(const AttentionTile& tile, float factor, const TileState& state)
   }
 }
 
+/// Part by part of the keys, whose values stay in the first-level cache while all rows meet them;
+/// and the rounding error of a long sum is that of its parts.
 void accumulate_rows(const AttentionTile& tile, const TileState& state) {
   const std::int64_t n = lanes();
+  HWY_ALIGN float ones[kGroupRows];
+  std::fill_n(ones, kGroupRows, 1.0f);
   for_each_panel(round_up(tile.width, n) / n, [&](std::int64_t first, std::int64_t vectors) {
-    for (std::int64_t group = 0; group < state.groups; ++group) {
-      if (state.used[group] <= 0) continue;
-      const std::int64_t row = group * kGroupRows;
-      ValueBlock block;
-      block.weights = tile.scores + row * tile.score_stride;
-      block.weight_stride = tile.score_stride;
-      block.count = state.used[group];
-      block.values = tile.values + first * n;
-      block.value_stride = tile.value_stride;
-      block.corrections = state.corrections + row;
-      block.output = tile.output + row * tile.output_stride + first * n;
-      block.output_stride = tile.output_stride;
-      run_accumulate(group_rows(tile, group), vectors, block);
+    for (std::int64_t key = 0; key < tile.count; key += kPartKeys) {
+      for (std::int64_t group = 0; group < state.groups; ++group) {
+        if (state.used[group] <= key) continue;
+        const std::int64_t row = group * kGroupRows;
+        ValueBlock block;
+        block.weights = tile.scores + row * tile.score_stride + key;
+        block.weight_stride = tile.score_stride;
+        block.count = std::min(kPartKeys, state.used[group] - key);
+        block.values = tile.values + key * tile.value_stride + first * n;
+        block.value_stride = tile.value_stride;
+        block.corrections = key == 0 ? state.corrections + row : ones;
+        block.output = tile.output + row * tile.output_stride + first * n;
+        block.output_stride = tile.output_stride;
+        run_accumulate(group_rows(tile, group), vectors, block);
+      }
     }
   });
 }
@@ -199,10 +207,12 @@ bool finish_row(const float* output, const float* sums, std::int64_t width, floa
   const std::int64_t n = lanes();
   const float sum = hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, sums)));
   if (sum == 0.0f) return false;
-  const V factor = hn::Set(d, 1.0f / sum);
+  const V divisor = hn::Set(d, sum);
   std::int64_t i = 0;
-  for (; i + n <= width; i += n) hn::StoreU(hn::Mul(hn::LoadU(d, output + i), factor), d, to + i);
-  if (i < width) store_partial(d, hn::Mul(hn::LoadU(d, output + i), factor), width - i, to + i);
+  for (; i + n <= width; i += n) {
+    hn::StoreU(hn::Div(hn::LoadU(d, output + i), divisor), d, to + i);
+  }
+  if (i < width) store_partial(d, hn::Div(hn::LoadU(d, output + i), divisor), width - i, to + i);
   return true;
 }
 
