@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "targets/cpu/kernels/highway_targets.h"
@@ -49,13 +50,25 @@ struct TileRun {
   Rows<const float> panel;
   std::int64_t depth;
   float* sums;  ///< [rows, whole vectors of columns], contiguous
-  /// What is written and read next, brought into the cache meanwhile, or none.
-  Rows<const float> next_output;
-  Rows<const float> next_residual;
+  /// In the last part of the depth: what is written and read next is brought into the cache
+  /// meanwhile.
+  Rows<float> output;
+  Rows<const float> residual;
+  /// What a tile that goes from registers to the output needs.
+  const float* bias = nullptr;  ///< whole vectors
+  float alpha = 1;
+  float least = 0;  ///< what is below becomes it
 };
 
-/// sums[r, n] (+)= input[r, 0:depth] . panel[0:depth, n]
-template <int kRows, int kVectors, bool kAdd>
+/// NaN passes, as in PyTorch: it is not below anything.
+HWY_INLINE V at_least(V value, float least) {
+  const V bound = hn::Set(D(), least);
+  return hn::IfThenElse(hn::Lt(value, bound), bound, value);
+}
+
+/// sums[r, n] (+)= input[r, 0:depth] . panel[0:depth, n], or what that gives after alpha and bias
+/// to the output.
+template <int kRows, int kVectors, bool kAdd, bool kToOutput>
 HWY_INLINE void sum_tile(const TileRun& tile) {
   const D d;
   const std::int64_t n = lanes();
@@ -72,14 +85,14 @@ HWY_INLINE void sum_tile(const TileRun& tile) {
     panel += panel_stride;
   };
   std::int64_t k = 0;
-  if (tile.next_output.data != nullptr) {
+  if (tile.output.data != nullptr) {
     // A line at a time: many at once would hold up the loads.
     for (int r = 0; r < kRows && k + kVectors <= depth; ++r) {
-      const float* output = tile.next_output.from(r).data;
-      const float* residual = tile.next_residual.from(r).data;
+      const float* output = tile.output.from(r).data;
+      const float* residual = tile.residual.from(r).data;
       unroll<kVectors>([&](auto v) UNFUSE_LAMBDA {
         hwy::Prefetch(output + v * n);
-        hwy::Prefetch(residual + v * n);
+        if (residual != nullptr) hwy::Prefetch(residual + v * n);
         step(k++);
       });
     }
@@ -88,55 +101,64 @@ HWY_INLINE void sum_tile(const TileRun& tile) {
   unroll<kRows>([&](auto r) UNFUSE_LAMBDA {
     unroll<kVectors>([&](auto v) UNFUSE_LAMBDA {
       float* to = sums + (r * kVectors + v) * n;
-      hn::StoreU(kAdd ? hn::Add(hn::LoadU(d, to), sum[r][v]) : sum[r][v], d, to);
+      V value = kAdd ? hn::Add(hn::LoadU(d, to), sum[r][v]) : sum[r][v];
+      if constexpr (kToOutput) {
+        value = hn::MulAdd(hn::Set(d, tile.alpha), value, hn::LoadU(d, tile.bias + v * n));
+        value = at_least(value, tile.least);
+        to = tile.output.data + r * tile.output.stride + v * n;
+      }
+      hn::StoreU(value, d, to);
     });
   });
 }
 
-template <int kRows, int kVectors, bool kAdd>
+template <int kRows, int kVectors, bool kAdd, bool kToOutput>
 void sum_tiles(const TileRun& run) {
   TileRun tile = run;
   for (std::int64_t i = 0; i < run.tiles; ++i) {
-    sum_tile<kRows, kVectors, kAdd>(tile);
+    sum_tile<kRows, kVectors, kAdd, kToOutput>(tile);
     tile.input = tile.input.from(kRows);
     tile.sums += kRows * kVectors * lanes();
-    tile.next_output = tile.next_output.from(kRows);
-    tile.next_residual = tile.next_residual.from(kRows);
+    tile.output = tile.output.from(kRows);
+    tile.residual = tile.residual.from(kRows);
   }
 }
 
 using TileFunction = void (*)(const TileRun&);
 
 /// The function for 1 to kMaxRows rows.
-template <int kVectors, bool kAdd, std::size_t... kIndex>
+template <int kVectors, bool kAdd, bool kToOutput, std::size_t... kIndex>
 TileFunction tile_of_rows(std::int64_t rows, std::index_sequence<kIndex...> /*of rows*/) {
   static constexpr TileFunction kFunctions[] = {
-      sum_tiles<static_cast<int>(kIndex) + 1, kVectors, kAdd>...};
+      sum_tiles<static_cast<int>(kIndex) + 1, kVectors, kAdd, kToOutput>...};
   return kFunctions[rows - 1];
 }
 
 template <bool kAdd>
-TileFunction tile_function(std::int64_t rows, std::int64_t vectors) {
+TileFunction tile_to_sums(std::int64_t rows, std::int64_t vectors) {
   constexpr std::make_index_sequence<kMaxRows> kRows;
   switch (vectors) {
     case 1:
-      return tile_of_rows<1, kAdd>(rows, kRows);
+      return tile_of_rows<1, kAdd, false>(rows, kRows);
     case 2:
-      return tile_of_rows<2, kAdd>(rows, kRows);
+      return tile_of_rows<2, kAdd, false>(rows, kRows);
     case 3:
-      return tile_of_rows<3, kAdd>(rows, kRows);
+      return tile_of_rows<3, kAdd, false>(rows, kRows);
     default:
-      return tile_of_rows<kMaxVectors, kAdd>(rows, kRows);
+      return tile_of_rows<kMaxVectors, kAdd, false>(rows, kRows);
   }
+}
+
+template <bool kAdd>
+TileFunction tile_to_output(std::int64_t rows, std::int64_t /*vectors: the most there are*/) {
+  return tile_of_rows<kMaxVectors, kAdd, true>(rows, std::make_index_sequence<kMaxRows>());
 }
 
 template <Epilogue kEpilogue>
 HWY_INLINE V activate(V value) {
   const D d;
   if constexpr (kEpilogue == Epilogue::kRelu) {
-    // NaN passes, as in PyTorch: it is not below zero.
-    const V zero = hn::Zero(d);
-    return hn::IfThenElse(hn::Lt(value, zero), zero, value);
+    return at_least(value, 0);
   } else if constexpr (kEpilogue == Epilogue::kGelu) {
     return vector_gelu(d, value);
   } else if constexpr (kEpilogue == Epilogue::kGeluTanh) {
@@ -180,11 +202,7 @@ void finish_rows(const PanelBlock& block, const float* bias) {
   }
 }
 
-void finish(const PanelBlock& block) {
-  HWY_ALIGN float bias[kMaxWidth] = {};
-  if (block.bias != nullptr) {
-    std::memcpy(bias, block.bias, static_cast<std::size_t>(block.columns) * sizeof(float));
-  }
+void finish(const PanelBlock& block, const float* bias) {
   switch (block.epilogue) {
     case Epilogue::kNone:
       return finish_rows<Epilogue::kNone>(block, bias);
@@ -199,34 +217,60 @@ void finish(const PanelBlock& block) {
   }
 }
 
+/// Whether tiles may go from registers to the output: full ones of which little is wanted. (One row
+/// by itself, which waits for the weights, was 6 % slower so.)
+bool goes_to_output(const PanelBlock& block) {
+  const bool is_simple = block.epilogue == Epilogue::kNone || block.epilogue == Epilogue::kRelu;
+  return is_simple && block.residual == nullptr && block.rows >= kMaxRows &&
+         block.columns == kMaxVectors * lanes();
+}
+
+/// All rows, in tiles of nearly equal height: a low one waits for the panel.
+void run_rows(TileRun run, std::int64_t rows, std::int64_t vectors,
+              TileFunction (*function)(std::int64_t, std::int64_t)) {
+  const std::int64_t tiles = divide_up(rows, kMaxRows);
+  const std::int64_t low = rows / tiles;
+  const std::int64_t high_tiles = rows - low * tiles;
+  run.tiles = high_tiles;
+  if (high_tiles > 0) function(low + 1, vectors)(run);
+  const std::int64_t done = high_tiles * (low + 1);
+  run.tiles = tiles - high_tiles;
+  run.input = run.input.from(done);
+  run.sums += done * vectors * lanes();
+  run.output = run.output.from(done);
+  run.residual = run.residual.from(done);
+  function(low, vectors)(run);
+}
+
 /// A part of the panel stays in the cache while the rows go by.
 void run_panel_block(const PanelBlock& block) {
-  const std::int64_t n = lanes();
-  const std::int64_t vectors = divide_up(block.columns, n);
-  for (std::int64_t k = 0; k < block.depth; k += kPanelDepth) {
-    const auto function = k == 0 ? tile_function<false> : tile_function<true>;
-    TileRun run;
+  if (block.rows == 0) return;
+  const std::int64_t vectors = divide_up(block.columns, lanes());
+  HWY_ALIGN float bias[kMaxWidth] = {};
+  if (block.bias != nullptr) {
+    std::memcpy(bias, block.bias, static_cast<std::size_t>(block.columns) * sizeof(float));
+  }
+  TileRun run = {};
+  run.sums = block.sums;
+  std::int64_t k = 0;
+  for (; k < block.depth; k += kPanelDepth) {
     run.input = {block.input + k, block.input_stride};
     run.panel = {block.panel + k * block.panel_stride, block.panel_stride};
     run.depth = std::min(kPanelDepth, block.depth - k);
-    run.sums = block.sums;
-    if (k + kPanelDepth >= block.depth) {
-      run.next_output = {block.output, block.output_stride};
-      run.next_residual = run.next_output;
-      if (block.residual != nullptr) run.next_residual = {block.residual, block.residual_stride};
-    }
-    run.tiles = block.rows / kMaxRows;
-    if (run.tiles > 0) function(kMaxRows, vectors)(run);
-    const std::int64_t done = run.tiles * kMaxRows;
-    if (done == block.rows) continue;
-    run.input = run.input.from(done);
-    run.sums += done * vectors * n;
-    run.next_output = run.next_output.from(done);
-    run.next_residual = run.next_residual.from(done);
-    run.tiles = 1;
-    function(block.rows - done, vectors)(run);
+    if (k + kPanelDepth >= block.depth) break;
+    run_rows(run, block.rows, vectors, k == 0 ? tile_to_sums<false> : tile_to_sums<true>);
   }
-  finish(block);
+  run.output = {block.output, block.output_stride};
+  run.residual = {block.residual, block.residual_stride};
+  if (goes_to_output(block)) {
+    run.bias = bias;
+    run.alpha = block.alpha;
+    run.least = block.epilogue == Epilogue::kRelu ? 0 : -std::numeric_limits<float>::infinity();
+    run_rows(run, block.rows, vectors, k == 0 ? tile_to_output<false> : tile_to_output<true>);
+    return;
+  }
+  run_rows(run, block.rows, vectors, k == 0 ? tile_to_sums<false> : tile_to_sums<true>);
+  finish(block, bias);
 }
 
 PanelFunctions panel_functions_here() {
