@@ -27,8 +27,9 @@ HWY_INLINE V with_nan_of(V a, V b, V result) {
   return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, result));
 }
 
-HWY_INLINE V maximum(V a, V b) { return with_nan_of(a, b, hn::IfThenElse(hn::Gt(a, b), a, b)); }
-HWY_INLINE V minimum(V a, V b) { return with_nan_of(a, b, hn::IfThenElse(hn::Lt(a, b), a, b)); }
+/// Of 0 and -0, which are equal, the first.
+HWY_INLINE V maximum(V a, V b) { return with_nan_of(a, b, hn::IfThenElse(hn::Lt(a, b), b, a)); }
+HWY_INLINE V minimum(V a, V b) { return with_nan_of(a, b, hn::IfThenElse(hn::Gt(a, b), b, a)); }
 
 /// min(max(a, low), high) that keeps NaN.
 HWY_INLINE V clamp(V a, V low, V high) {

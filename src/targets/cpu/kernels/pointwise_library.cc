@@ -76,9 +76,9 @@ TileFunction library_function(PointwiseOp op) {
     case PointwiseOp::kPower:
       return tile2<T, [](T a, T b) -> T { return std::pow(a, b); }>;
     case PointwiseOp::kMaximum:
-      return tile2<T, [](T a, T b) -> T { return (std::isnan(a) || a > b ? a : b); }>;
+      return tile2<T, [](T a, T b) -> T { return std::isnan(a) || a >= b ? a : b; }>;
     case PointwiseOp::kMinimum:
-      return tile2<T, [](T a, T b) -> T { return std::isnan(a) || a < b ? a : b; }>;
+      return tile2<T, [](T a, T b) -> T { return std::isnan(a) || a <= b ? a : b; }>;
     case PointwiseOp::kFmax:
       return tile2<T, [](T a, T b) -> T { return std::fmax(a, b); }>;
     case PointwiseOp::kFmin:
@@ -168,7 +168,7 @@ TileFunction library_function(PointwiseOp op) {
       return tile1<T, [](T a, const T*) -> T { return 1 / (1 + std::exp(-a)); }>;
     case PointwiseOp::kLogSigmoid:
       return tile1<T, [](T a, const T*) -> T {
-        return (a < 0 ? a : 0 * a) - std::log1p(std::exp(-std::abs(a)));
+        return (a < 0 ? a : T(0)) - std::log1p(std::exp(-std::abs(a)));
       }>;
     case PointwiseOp::kRelu:
       return tile1<T, [](T a, const T*) -> T { return a < 0 ? T(0) : a; }>;

@@ -243,7 +243,8 @@ HWY_INLINE V vector_tanh(D d, V x) {
   const V one = hn::Set(d, 1.0f);
   const V e = vector_exp(d, hn::Add(magnitude, magnitude));
   const V large = hn::Sub(one, hn::Div(hn::Set(d, 2.0f), hn::Add(e, one)));
-  return hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0.625f)), small, hn::CopySign(large, x));
+  // The sum in `small` loses the sign of -0.
+  return hn::CopySign(hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0.625f)), small, large), x);
 }
 
 /// log(erfc(t)) for t in (0.9277, 4), and far below log of the smallest float32 that counts beyond.
