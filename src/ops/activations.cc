@@ -56,6 +56,7 @@ constexpr OpInfo kRows[] = {
     {"aten.threshold_.default", "(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
      kPointwise, unchanged_type},
     {"aten.log_sigmoid.default", "(Tensor self) -> Tensor", kPointwise, contiguous_copy_type},
+    {"aten.log_sigmoid_forward.default", "(Tensor self) -> (Tensor output, Tensor buffer)"},
     {"aten.hardshrink.default", "(Tensor self, Scalar lambd=0.5) -> Tensor", kPointwise,
      unary_type},
     {"aten.softshrink.default", "(Tensor self, Scalar lambd=0.5) -> Tensor", kPointwise,

@@ -55,6 +55,9 @@ constexpr OpInfo kRows[] = {
     {"aten.inner.default", "(Tensor self, Tensor other) -> Tensor"},
     {"aten.bilinear.default",
      "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor"},
+    {"aten._trilinear.default",
+     "(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
+     "int unroll_dim=1) -> Tensor"},
     {"aten.tensordot.default",
      "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor"},
     {"aten.cdist.default", "(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor"},

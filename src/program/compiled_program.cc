@@ -38,7 +38,9 @@ void refuse_what_is_left(const Report& report, const std::string& where) {
   throw Error(
       ErrorKind::kUnsupported,
       fmt::format("{} node{} of the model cannot run here: {}", count, count == 1 ? "" : "s", list),
-      where, "torch.compile(model, backend=\"unfuse\") runs such ops in torch");
+      where,
+      "saving program.run_decompositions() takes apart what PyTorch composes of other ops; "
+      "torch.compile(model, backend=\"unfuse\") runs what is left in PyTorch");
 }
 
 TensorInfo describe(const std::string& name, const Type& type, const SymbolRanges& symbols) {

@@ -70,6 +70,12 @@ Replacement clamp_to(RewriteContext& at, const Node& node, Argument low, Argumen
   return at.become(node, "aten.clamp.default", {node.input(0), std::move(low), std::move(high)});
 }
 
+// The second result is for the backward pass.
+Replacement log_sigmoid_forward(RewriteContext& at, const Node& node) {
+  if (node.result(1)->use_count() > 0) return kKeep;
+  return std::vector<Value*>{at.call("aten.log_sigmoid.default", {node.input(0)}), nullptr};
+}
+
 Replacement clamp_min(RewriteContext& at, const Node& node) {
   return clamp_to(at, node, node.argument(1), Argument());
 }
@@ -167,6 +173,7 @@ constexpr RewriteRow kRows[] = {
     {"aten.clamp.Tensor", clamp_tensor},
     {"aten.hardtanh.default", hardtanh},
     {"aten.relu6.default", relu6},
+    {"aten.log_sigmoid_forward.default", log_sigmoid_forward},
     {"aten.glu.default", glu},
     {"aten.bitwise_and.Tensor", bitwise_and},
     {"aten.bitwise_or.Tensor", bitwise_or},

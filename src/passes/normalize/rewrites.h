@@ -23,6 +23,7 @@ std::span<const RewriteRow> norm_rewrites();
 std::span<const RewriteRow> pooling_rewrites();
 std::span<const RewriteRow> convolution_rewrites();
 std::span<const RewriteRow> einsum_rewrites();
+std::span<const RewriteRow> bilinear_rewrites();
 std::span<const RewriteRow> matmul_rewrites();
 std::span<const RewriteRow> linear_rewrites();
 
