@@ -33,9 +33,8 @@ def test_views_of_inputs(view, dynamic, use_aot):
             assert want.stride() == have.stride()
 
 
-def test_a_view_that_depends_on_data_is_an_error_that_says_so(use_aot, monkeypatch):
-    monkeypatch.setattr(torch._dynamo.config, "capture_scalar_outputs", True)
-
+@torch._dynamo.config.patch(capture_scalar_outputs=True)
+def test_a_view_that_depends_on_data_is_an_error_that_says_so(use_aot):
     def rows_from(x, start):
         first = start.item()
         torch._check(0 <= first)
