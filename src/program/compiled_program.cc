@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <memory_resource>
 #include <new>
 #include <utility>
 
@@ -81,9 +83,10 @@ std::int64_t read_int(const Tensor& tensor, const std::string& name) {
 }
 
 /// `name` may be empty.
-Tensor allocate(const cpu::ConcreteType& type, const std::string& name) {
+Tensor allocate(const cpu::ConcreteType& type, std::string_view name) {
   try {
-    const Tensor memory = Tensor::empty(type.dtype, type.sizes);
+    Tensor memory = Tensor::empty(type.dtype, type.sizes);
+    if (memory.strides() == type.strides) return memory;
     return Tensor::view(memory.data(), type.dtype, type.sizes, type.strides, memory.storage());
   } catch (const std::bad_alloc&) {
     double bytes = static_cast<double>(dtype_size(type.dtype));
@@ -208,8 +211,17 @@ void CompiledProgram::find_destinations(const Graph& graph, const std::string& w
   }
 }
 
-std::vector<cpu::InputValue> CompiledProgram::gather(std::span<const Tensor> inputs,
-                                                     const State& state) const {
+/// What the executable takes in one run. Lies on the stack unless there are very many inputs.
+struct CompiledProgram::Gathered {
+  std::array<std::byte, 4096> memory;
+  std::pmr::monotonic_buffer_resource resource{memory.data(), memory.size()};
+  // Not in braces: a list of one address would be meant.
+  std::pmr::vector<cpu::InputValue> values = std::pmr::vector<cpu::InputValue>(&resource);
+  std::pmr::vector<void*> addresses = std::pmr::vector<void*>(&resource);  ///< null for an int
+};
+
+void CompiledProgram::gather(std::span<const Tensor> inputs, const State& state,
+                             Gathered& gathered) const {
   if (inputs.size() != inputs_.size()) {
     std::string names;
     for (const TensorInfo& info : inputs_) names += (names.empty() ? "" : ", ") + info.name;
@@ -218,7 +230,8 @@ std::vector<cpu::InputValue> CompiledProgram::gather(std::span<const Tensor> inp
         fmt::format("{} inputs were given, but {} are needed", inputs.size(), inputs_.size()), "",
         names.empty() ? "" : "the inputs are: " + names);
   }
-  std::vector<cpu::InputValue> values;
+  gathered.values.reserve(sources_.size());
+  gathered.addresses.reserve(sources_.size());
   for (const Source& source : sources_) {
     const Tensor& tensor = source.is_state ? state[source.index] : inputs[source.index];
     if (!tensor.defined()) {
@@ -226,53 +239,63 @@ std::vector<cpu::InputValue> CompiledProgram::gather(std::span<const Tensor> inp
                   fmt::format("input '{}'", inputs_[source.index].name));
     }
     if (source.is_tensor) {
-      values.emplace_back(tensor);
+      gathered.values.emplace_back(tensor);
     } else {
-      values.emplace_back(read_int(tensor, inputs_[source.index].name));
+      gathered.values.emplace_back(read_int(tensor, inputs_[source.index].name));
     }
+    gathered.addresses.push_back(source.is_tensor ? tensor.data() : nullptr);
   }
-  return values;
 }
 
 std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> inputs, int threads) const {
   const int run_threads = threads > 0 ? threads : threads_;
   const std::shared_ptr<const State> before = state();
-  const std::vector<cpu::InputValue> values = gather(inputs, *before);
-  const std::shared_ptr<const cpu::Plan> plan = executable_->plan(values, run_threads);
+  Gathered gathered;
+  gather(inputs, *before, gathered);
+  const std::shared_ptr<const cpu::Plan> plan = executable_->plan(gathered.values, run_threads);
 
-  std::vector<void*> input_data;
-  for (const cpu::InputValue& value : values) {
-    const auto* tensor = std::get_if<Tensor>(&value);
-    input_data.push_back(tensor == nullptr ? nullptr : tensor->data());
-  }
+  const std::vector<cpu::ConcreteType>& types = cpu::Executable::output_types(*plan);
   std::vector<Tensor> results;
-  std::vector<void*> output_data;
-  for (const cpu::ConcreteType& type : cpu::Executable::output_types(*plan)) {
+  results.reserve(types.size());
+  std::pmr::vector<void*> addresses(&gathered.resource);
+  addresses.reserve(types.size());
+  for (const cpu::ConcreteType& type : types) {
     const Destination& destination = destinations_[results.size()];
     const bool named = destination.kind == OutputKind::kUser;
-    results.push_back(allocate(type, named ? outputs_[destination.index].name : ""));
-    output_data.push_back(results.back().data());
+    results.push_back(
+        allocate(type, named ? std::string_view(outputs_[destination.index].name) : ""));
+    addresses.push_back(results.back().data());
   }
-  executable_->run(*plan, *preparation_, input_data, output_data);
+  executable_->run(*plan, *preparation_, gathered.addresses, addresses);
+  return hand_out(std::move(results), inputs, run_threads);
+}
 
+/// Returns the user's results. Writes the others where they belong: into inputs, or a new state.
+std::vector<Tensor> CompiledProgram::hand_out(std::vector<Tensor> results,
+                                              std::span<const Tensor> inputs, int threads) const {
+  if (outputs_.size() == results.size()) return results;
   std::vector<Tensor> outputs;
-  auto after = std::make_shared<State>(*before);
+  outputs.reserve(outputs_.size());
+  State after(state_names_.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Destination& destination = destinations_[i];
     if (destination.kind == OutputKind::kUser) {
-      outputs.push_back(results[i]);
+      outputs.push_back(std::move(results[i]));
     } else if (is_state_kind(destination.kind)) {
-      after->at(destination.index) = results[i];
+      after.at(destination.index) = std::move(results[i]);
     } else {
-      cpu::copy_tensor(results[i], inputs[destination.index], run_threads);
+      cpu::copy_tensor(results[i], inputs[destination.index], threads);
     }
   }
-  if (!after->empty()) set_state(std::move(after));
+  if (!after.empty()) set_state(std::make_shared<const State>(std::move(after)));
   return outputs;
 }
 
 std::int64_t CompiledProgram::arena_bytes(std::span<const Tensor> inputs) const {
-  return cpu::Executable::arena_bytes(*executable_->plan(gather(inputs, *state()), threads_));
+  const std::shared_ptr<const State> before = state();
+  Gathered gathered;
+  gather(inputs, *before, gathered);
+  return cpu::Executable::arena_bytes(*executable_->plan(gathered.values, threads_));
 }
 
 std::shared_ptr<const CompiledProgram::State> CompiledProgram::state() const {

@@ -76,7 +76,10 @@ class CompiledProgram {
   void name_outputs(const Graph& graph);
   void make_state(Graph& graph);
   void find_destinations(const Graph& graph, const std::string& where);
-  std::vector<cpu::InputValue> gather(std::span<const Tensor> inputs, const State& state) const;
+  struct Gathered;
+  void gather(std::span<const Tensor> inputs, const State& state, Gathered& gathered) const;
+  std::vector<Tensor> hand_out(std::vector<Tensor> results, std::span<const Tensor> inputs,
+                               int threads) const;
   std::shared_ptr<const State> state() const;
   void set_state(std::shared_ptr<const State> state) const;
 

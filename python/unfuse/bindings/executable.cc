@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <deque>
 #include <tuple>
 
 #include "bindings.h"
@@ -46,12 +47,13 @@ PreparationHandle prepare(const ExecutableHandle& handle, const nb::sequence& pa
 }
 
 PlanHandle plan(const ExecutableHandle& handle, const nb::sequence& values, int threads) {
+  std::deque<Tensor> tensors;  // which the inputs refer to
   std::vector<cpu::InputValue> inputs;
   for (nb::handle value : values) {
     if (PyLong_Check(value.ptr())) {
       inputs.emplace_back(nb::cast<std::int64_t>(value));
     } else {
-      inputs.emplace_back(to_tensor(value));
+      inputs.emplace_back(tensors.emplace_back(to_tensor(value)));
     }
   }
   nb::gil_scoped_release unlocked;

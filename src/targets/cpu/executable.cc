@@ -7,6 +7,7 @@
 
 #include "targets/cpu/fusion/fusion.h"
 #include "targets/cpu/input_binding.h"
+#include "targets/cpu/last_plan.h"
 #include "targets/cpu/layout.h"
 #include "targets/cpu/parallel.h"
 #include "targets/cpu/plan.h"
@@ -37,6 +38,11 @@ void refuse_unsupported(const Graph& graph) {
               refused);
 }
 
+Sizes canonical_strides_of(const InputValue& input) {
+  return canonical_strides({input.sizes().begin(), input.sizes().end()},
+                           {input.strides().begin(), input.strides().end()});
+}
+
 }  // namespace
 
 struct Executable::Implementation {
@@ -55,6 +61,7 @@ struct Executable::Implementation {
   InputBinding binding;
   PreparationGraph preparation;
   mutable PlanCache plans;
+  mutable LastPlan last;
   mutable WorkspacePool workspaces;
 };
 
@@ -70,9 +77,11 @@ std::unique_ptr<const Plan> Executable::Implementation::build(std::span<const In
   int index = 0;
   for (const GraphInput& input : graph.inputs()) {
     if (input.kind != InputKind::kUser) continue;
-    if (const auto* tensor = std::get_if<Tensor>(&inputs[static_cast<std::size_t>(index)])) {
-      const OperandSpec spec{tensor->dtype(), tensor->sizes(),
-                             canonical_strides(tensor->sizes(), tensor->strides())};
+    const InputValue& given = inputs[static_cast<std::size_t>(index)];
+    if (given.is_tensor()) {
+      Sizes sizes(given.sizes().begin(), given.sizes().end());
+      Sizes strides = canonical_strides_of(given);
+      const OperandSpec spec{given.dtype(), std::move(sizes), std::move(strides)};
       request.sources.push_back({input.value, Place::kInput, index, spec});
     }
     ++index;
@@ -116,19 +125,21 @@ std::shared_ptr<const Preparation> Executable::prepare(std::span<const Tensor> p
 std::shared_ptr<const Plan> Executable::plan(std::span<const InputValue> inputs,
                                              int threads) const {
   const int run_threads = usable_threads(threads > 0 ? threads : implementation_->threads);
+  if (auto last = implementation_->last.find(inputs, run_threads)) return last;
   SymbolValues symbols = implementation_->binding.bind(inputs);
   PlanCache::Key key;
   key.push_back(run_threads);
   for (const auto& [name, value] : symbols) key.push_back(value);
   for (const InputValue& input : inputs) {
-    const auto* tensor = std::get_if<Tensor>(&input);
-    if (tensor == nullptr) continue;
-    const Sizes strides = canonical_strides(tensor->sizes(), tensor->strides());
+    if (!input.is_tensor()) continue;
+    const Sizes strides = canonical_strides_of(input);
     key.insert(key.end(), strides.begin(), strides.end());
   }
-  return implementation_->plans.find_or_build(key, [&]() -> PlanCache::PlanPtr {
+  PlanCache::PlanPtr plan = implementation_->plans.find_or_build(key, [&]() -> PlanCache::PlanPtr {
     return implementation_->build(inputs, std::move(symbols), run_threads);
   });
+  implementation_->last.keep(inputs, run_threads, plan);
+  return plan;
 }
 
 const std::vector<ConcreteType>& Executable::output_types(const Plan& plan) { return plan.outputs; }

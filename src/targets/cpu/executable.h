@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "ir/graph.h"
@@ -21,8 +20,33 @@ class Preparation;
 /// Kernel calls for concrete sizes, strides and threads, with resolved arena offsets. Immutable.
 class Plan;
 
-/// A tensor, or the value of a symbolic int. A tensor's data pointer may be null while planning.
-using InputValue = std::variant<Tensor, std::int64_t>;
+/// What planning needs of an input: a tensor's dtype, sizes and strides, or the value of a symbolic
+/// int. Refers to sizes and strides that must outlive it.
+class InputValue {
+ public:
+  InputValue(const Tensor& tensor)  // NOLINT(google-explicit-constructor): tensors are inputs
+      : InputValue(tensor.dtype(), tensor.sizes(), tensor.strides()) {}
+  InputValue(Tensor&&) = delete;
+  InputValue(DType dtype, std::span<const std::int64_t> sizes,
+             std::span<const std::int64_t> strides)
+      : is_tensor_(true), dtype_(dtype), sizes_(sizes), strides_(strides) {}
+  InputValue(std::int64_t value)  // NOLINT(google-explicit-constructor): ints are inputs too
+      : value_(value) {}
+
+  bool is_tensor() const { return is_tensor_; }
+  DType dtype() const { return dtype_; }
+  std::span<const std::int64_t> sizes() const { return sizes_; }
+  std::span<const std::int64_t> strides() const { return strides_; }  ///< in elements
+  /// Of an int.
+  std::int64_t value() const { return value_; }
+
+ private:
+  bool is_tensor_ = false;
+  DType dtype_ = DType::kFloat32;
+  std::span<const std::int64_t> sizes_;
+  std::span<const std::int64_t> strides_;
+  std::int64_t value_ = 0;
+};
 
 /// A tensor's type with concrete sizes.
 struct ConcreteType {
@@ -47,7 +71,8 @@ class Executable {
   std::shared_ptr<const Preparation> prepare(std::span<const Tensor> parameters) const;
 
   /// `inputs` has one value for each kUser input, in input order. Plans are cached by symbol
-  /// values, input strides and thread count; `threads` 0 takes the compile option.
+  /// values, input strides and thread count; `threads` 0 takes the compile option. The plan that
+  /// was used last is found without any allocation.
   /// Throws Error (kInvalidArgument) naming the input that does not fit.
   std::shared_ptr<const Plan> plan(std::span<const InputValue> inputs, int threads = 0) const;
 

@@ -42,8 +42,7 @@ std::string input_where(const std::string& name) { return fmt::format("input '{}
 }
 
 std::int64_t size_at(const InputValue& value, std::size_t dimension) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  return std::get<Tensor>(value).sizes()[dimension];
+  return value.is_tensor() ? value.sizes()[dimension] : value.value();
 }
 
 }  // namespace
@@ -170,19 +169,20 @@ void InputBinding::check_kinds(std::span<const InputValue> values) const {
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Input& input = inputs_[i];
-    const auto* tensor = std::get_if<Tensor>(&values[i]);
-    if ((tensor != nullptr) != input.is_tensor) {
+    const InputValue& value = values[i];
+    if (value.is_tensor() != input.is_tensor) {
       reject(input.name,
              input.is_tensor ? "a tensor is needed, not an int" : "an int is needed, not a tensor");
     }
-    if (tensor == nullptr) continue;
-    if (tensor->dtype() != input.type.dtype) {
-      reject(input.name, fmt::format("dtype is {}, but {} is needed", dtype_name(tensor->dtype()),
+    if (!value.is_tensor()) continue;
+    if (value.dtype() != input.type.dtype) {
+      reject(input.name, fmt::format("dtype is {}, but {} is needed", dtype_name(value.dtype()),
                                      dtype_name(input.type.dtype)));
     }
-    if (tensor->rank() != input.type.rank()) {
-      reject(input.name, fmt::format("{} dimensions were given, but {} are needed", tensor->rank(),
-                                     input.type.rank()));
+    const auto rank = static_cast<std::int64_t>(value.sizes().size());
+    if (rank != input.type.rank()) {
+      reject(input.name,
+             fmt::format("{} dimensions were given, but {} are needed", rank, input.type.rank()));
     }
   }
 }

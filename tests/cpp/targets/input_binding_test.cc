@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <functional>
 
 #include "compiled.h"
@@ -13,7 +14,8 @@ namespace {
 using testing::add_user_input;
 
 InputValue sized(std::vector<std::int64_t> sizes, DType dtype = DType::kFloat32) {
-  return Tensor::view(nullptr, dtype, sizes, contiguous_strides(sizes));
+  static std::deque<Tensor> referred_to;
+  return referred_to.emplace_back(Tensor::view(nullptr, dtype, sizes, contiguous_strides(sizes)));
 }
 
 std::string message_of(const std::function<void()>& call) {

@@ -35,6 +35,9 @@ IndexLoops::IndexLoops(const char* kernel, const OperandSpec& indexed,
   require(
       std::is_sorted(dims.begin(), dims.end()) && dims.front() >= 0 && dims.back() < indexed.rank(),
       kernel, "dims that the input does not have, or out of order");
+  if (dims.size() > kMaxLoopRank) {
+    throw Error(ErrorKind::kUnsupported, "indexing by more than 16 tensors");
+  }
   const Sizes& shape = indices[0].sizes;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const bool is_int64 = indices[i].dtype == DType::kInt64;
@@ -81,21 +84,35 @@ std::int64_t IndexLoops::element_count() const { return product(elements_.sizes)
 IndexLoops::Walker::Walker(const IndexLoops& loops, std::span<void* const> indices,
                            std::int64_t first)
     : loops_(loops), indices_(indices) {
-  walkers_.reserve(loops.positions_.strides.size());
-  for (const Sizes& strides : loops.positions_.strides) {
-    walkers_.emplace_back(loops.positions_.sizes, strides, first);
+  const LoopNest& nest = loops.positions_;
+  for (std::size_t dim = nest.sizes.size(); dim-- > 0;) {
+    if (nest.sizes[dim] == 0) continue;  // there is no position to walk to
+    position_[dim] = first % nest.sizes[dim];
+    first /= nest.sizes[dim];
+    for (std::size_t i = 0; i < nest.strides.size(); ++i) {
+      offsets_[i] += position_[dim] * nest.strides[i][dim];
+    }
   }
 }
 
 void IndexLoops::Walker::next() {
-  for (RowWalker& walker : walkers_) walker.next();
+  const LoopNest& nest = loops_.positions_;
+  for (std::size_t dim = nest.sizes.size(); dim-- > 0;) {
+    const bool is_inside = ++position_[dim] < nest.sizes[dim];
+    const std::int64_t steps = is_inside ? 1 : 1 - nest.sizes[dim];
+    for (std::size_t i = 0; i < nest.strides.size(); ++i) {
+      offsets_[i] += steps * nest.strides[i][dim];
+    }
+    if (is_inside) return;
+    position_[dim] = 0;
+  }
 }
 
 std::int64_t IndexLoops::Walker::indexed_offset() const {
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < loops_.dims_.size(); ++i) {
     const IndexedDim& dim = loops_.dims_[i];
-    const std::int64_t at = walkers_[i].offset();
+    const std::int64_t at = offsets_[i];
     const std::int64_t index = dim.is_int64 ? static_cast<const std::int64_t*>(indices_[i])[at]
                                             : static_cast<const std::int32_t*>(indices_[i])[at];
     const bool wraps = loops_.wrap_negative_ && index < 0;

@@ -1,6 +1,7 @@
 // What index and index_put share: the loops over index positions and over the slices there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,7 +16,8 @@ namespace unfuse::cpu {
 /// indexed dim if those are adjacent, else in front.
 class IndexLoops {
  public:
-  /// Throws Error (kInternal) naming `kernel` when sizes or dtypes do not fit.
+  /// Throws Error (kInternal) naming `kernel` when sizes or dtypes do not fit, kUnsupported for
+  /// more than kMaxLoopRank indices.
   IndexLoops(const char* kernel, const OperandSpec& indexed, const std::vector<std::int64_t>& dims,
              const std::vector<OperandSpec>& indices, const OperandSpec& slices,
              bool wrap_negative);
@@ -35,12 +37,13 @@ class IndexLoops {
     /// Offset of the slice in the tensor that is indexed. Throws Error (kInvalidArgument) for an
     /// index that is out of range.
     std::int64_t indexed_offset() const;
-    std::int64_t slices_offset() const { return walkers_.back().offset(); }
+    std::int64_t slices_offset() const { return offsets_[loops_.dims_.size()]; }
 
    private:
     const IndexLoops& loops_;
     std::span<void* const> indices_;
-    std::vector<RowWalker> walkers_;
+    std::array<std::int64_t, kMaxLoopRank> position_{};
+    std::array<std::int64_t, kMaxLoopRank + 1> offsets_{};  ///< in each index, and in slices
   };
 
  private:
