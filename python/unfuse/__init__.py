@@ -19,6 +19,7 @@ if _has_torch:
 from unfuse import _unfuse  # noqa: E402
 
 from .errors import EagerFallbackWarning, Error  # noqa: E402
+from .profile import Profile, profile  # noqa: E402
 from .program import Program, load  # noqa: E402
 
 __version__: str = _unfuse.version
@@ -35,4 +36,13 @@ else:
         raise Error("unfuse.refresh needs PyTorch", hint="pip install torch")
 
 
-__all__ = ["EagerFallbackWarning", "Error", "Program", "explain", "load", "refresh"]
+__all__ = [
+    "EagerFallbackWarning",
+    "Error",
+    "Profile",
+    "Program",
+    "explain",
+    "load",
+    "profile",
+    "refresh",
+]

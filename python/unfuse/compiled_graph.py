@@ -70,6 +70,9 @@ class CompiledGraph:
         #: Constants of the traced module and of the passes, by slot.
         self._constants: list[tuple[int, Any]] = []
         self._read_inputs(compiled.inputs, imported)
+        #: Whether the first slots are the first placeholders, in order, as they mostly are.
+        self._in_order = self._inputs == [(i, i) for i in range(len(self._inputs))]
+        self._empty = [None] * (self._slot_count - len(self._inputs))
         self._steps: list[Step] = [_step(piece, imported) for piece in compiled.pieces]
         self._outputs = [output for output in compiled.outputs if output[0] == "user"]
         targets = {target: index for index, target in enumerate(t for _, t, *_ in compiled.inputs)}
@@ -103,14 +106,19 @@ class CompiledGraph:
                 last[slot] = step
         dead: list[list[int]] = [[] for _ in pieces]
         for slot, step in last.items():
-            if slot not in kept:
+            # After the last step all go at once.
+            if slot not in kept and step + 1 < len(pieces):
                 dead[step].append(slot)
         return dead
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
-        slots: list[Any] = [None] * self._slot_count
-        for slot, placeholder in self._inputs:
-            slots[slot] = arguments[placeholder]
+        slots: list[Any]
+        if self._in_order:
+            slots = [*arguments[: len(self._inputs)], *self._empty]
+        else:
+            slots = [None] * self._slot_count
+            for slot, placeholder in self._inputs:
+                slots[slot] = arguments[placeholder]
         for slot, constant in self._constants:
             slots[slot] = constant
         symbols = {symbol: arguments[placeholder] for symbol, placeholder in self._symbols}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from unfuse._unfuse import Dim, Slot
+from unfuse._unfuse import Dim, Slot, is_recording, record
 
 from .errors import Error
 from .fx_arguments import from_argument
@@ -21,6 +22,8 @@ class TorchStep:
     def __init__(self, piece: Any, python_call: Callable[..., Any] | None) -> None:
         self._function = python_call or torch_op(piece.op, piece.where)
         self._where = piece.where
+        self._op: str = piece.op
+        self._module_path, self._source = piece.origin
         self._outputs: list[int] = piece.output_slots
         self._symbols = [
             (index, dim.symbols()[0])
@@ -34,15 +37,25 @@ class TorchStep:
         self._keywords = {name: _reader(value) for name, by_name, value in arguments if by_name}
 
     def __call__(self, slots: list[Any], symbols: Symbols, threads: int) -> None:
-        results = self._function(
-            *[read(slots, symbols) for read in self._positional],
-            **{name: read(slots, symbols) for name, read in self._keywords.items()},
-        )
+        arguments = [read(slots, symbols) for read in self._positional]
+        keywords = {name: read(slots, symbols) for name, read in self._keywords.items()}
+        if is_recording():
+            results = self._recorded(arguments, keywords)
+        else:
+            results = self._function(*arguments, **keywords)
         flat = _flatten(results)
         for slot, result in zip(self._outputs, flat, strict=True):
             slots[slot] = result
         for index, symbol in self._symbols:
             symbols[symbol] = flat[index]
+
+    def _recorded(self, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        begin = time.perf_counter_ns()
+        results = self._function(*arguments, **keywords)
+        record(
+            f"{self._op}, in torch", self._module_path, self._source, begin, time.perf_counter_ns()
+        )
+        return results
 
 
 def torch_op(name: str, where: str) -> Callable[..., Any]:

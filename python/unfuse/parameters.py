@@ -8,10 +8,11 @@ other strides, or written in a way that torch records (its `_version` rises).
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
 from typing import Any
 
 import torch
+
+from unfuse import _unfuse
 
 from .errors import Error
 from .fx_arguments import describe_tensor
@@ -33,10 +34,11 @@ def refresh(model: torch.nn.Module) -> None:
 
 
 class _Snapshot:
-    def __init__(self, cache: ParameterCache, tensors: Sequence[torch.Tensor]) -> None:
+    def __init__(self, cache: ParameterCache, slots: list[Any]) -> None:
+        tensors = [slots[index] for index in cache.indices]
         self.identities = [id(tensor) for tensor in tensors]
         # Before packing, so that a write meanwhile is seen as a change.
-        self.state = _state(tensors)
+        self.state = _unfuse.ParameterState(slots, cache.indices)
         # Packed weights may refer to a parameter's memory: the alias keeps the memory, and not the
         # parameter, alive.
         aliases = [tensor.detach() for tensor in tensors]
@@ -44,12 +46,6 @@ class _Snapshot:
         self._watchers = [
             weakref.ref(tensor, _Forget(cache, self.identities)) for tensor in tensors
         ]
-
-    def is_of(self, tensors: Sequence[torch.Tensor]) -> bool:
-        return [id(tensor) for tensor in tensors] == self.identities
-
-    def is_current(self, tensors: Sequence[torch.Tensor]) -> bool:
-        return _state(tensors) == self.state
 
 
 class _Forget:
@@ -66,25 +62,31 @@ class _Forget:
 
 
 class ParameterCache:
-    """The snapshots of one executable. Threads may call it at once: a snapshot is immutable, and
-    replaced in one assignment."""
+    """The snapshots of one executable, whose parameters lie in the slots `indices`, in its own
+    order. Threads may call it at once: a snapshot is immutable, and replaced in one assignment."""
 
-    def __init__(self, executable: Any) -> None:
+    def __init__(self, executable: Any, indices: list[int]) -> None:
         self.executable = executable
+        self.indices = indices
         self._snapshots: dict[tuple[int, ...], _Snapshot] = {}
         self._latest: _Snapshot | None = None
         _caches.add(self)
 
-    def preparation(self, tensors: Sequence[torch.Tensor]) -> Any:
-        """What the executable needs to run with these parameters, in its own order."""
+    def preparation(self, slots: list[Any]) -> Any:
+        """What the executable needs to run with the parameters in these slots."""
         latest = self._latest
-        if latest is None or not latest.is_of(tensors):
-            latest = self._snapshots.get(tuple(id(tensor) for tensor in tensors))
-        if latest is None or not latest.is_current(tensors):
-            latest = _Snapshot(self, tensors)
-            self._snapshots[tuple(latest.identities)] = latest
-        self._latest = latest
-        return latest.preparation
+        if latest is not None and latest.state.matches(slots):
+            return latest.preparation
+        return self._other(slots).preparation
+
+    def _other(self, slots: list[Any]) -> _Snapshot:
+        """A snapshot of other parameters than those of the last call, or of changed ones."""
+        snapshot = self._snapshots.get(tuple(id(slots[index]) for index in self.indices))
+        if snapshot is None or not snapshot.state.matches(slots):
+            snapshot = _Snapshot(self, slots)
+            self._snapshots[tuple(snapshot.identities)] = snapshot
+        self._latest = snapshot
+        return snapshot
 
     def drop(self, identities: list[int]) -> None:
         self._snapshots.pop(tuple(identities), None)
@@ -96,14 +98,3 @@ class ParameterCache:
         for snapshot in list(self._snapshots.values()):
             if not identities.isdisjoint(snapshot.identities):
                 self.drop(snapshot.identities)
-
-
-def _state(tensors: Sequence[torch.Tensor]) -> list[Any]:
-    """What changes when a tensor is seen to change; cheap, since it is read at every call."""
-    try:
-        return [(tensor.data_ptr(), tensor._version, tensor.stride()) for tensor in tensors]
-    except RuntimeError:  # Inference tensors have no version.
-        return [
-            (tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version, tensor.stride())
-            for tensor in tensors
-        ]

@@ -21,15 +21,15 @@ class TargetStep:
         self._executable = executable
         self._run = executable.run
         self._outputs: list[int] = piece.output_slots
-        self._parameters: list[int] = []
+        parameters: list[int] = []
         #: The planned inputs in order: slot, and whether it is a tensor.
         self._inputs: list[tuple[int, bool]] = []
         for slot, (kind, form, known) in zip(piece.input_slots, executable.inputs, strict=True):
             if kind == "user":
                 self._inputs.append((slot, form == "tensor"))
             elif kind != "literal" and not known:
-                self._parameters.append(slot)
-        self._cache = ParameterCache(executable)
+                parameters.append(slot)
+        self._cache = ParameterCache(executable, parameters)
         self._plans: dict[Any, tuple[Any, list[Any]]] = {}
 
     def __call__(self, slots: list[Any], symbols: dict[str, int], threads: int) -> None:
@@ -39,7 +39,7 @@ class TargetStep:
         if planned is None:
             planned = self._plan(key, values, threads)
         plan, outputs = planned
-        preparation = self._cache.preparation([slots[slot] for slot in self._parameters])
+        preparation = self._cache.preparation(slots)
         results = [
             torch.empty_strided(sizes, strides, dtype=dtype) for sizes, strides, dtype in outputs
         ]

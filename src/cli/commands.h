@@ -43,6 +43,9 @@ struct RunOptions {
   std::vector<std::string> sizes;
   CompileOptions compile;
   int repeat = 0;  ///< timed runs after the first
+  /// Print where the time of the timed runs went, by "op" or "node"; empty for not.
+  std::string profile;
+  std::string trace;  ///< a file for a trace of the timed runs; may be empty
   bool json = false;
 };
 

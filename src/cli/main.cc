@@ -27,7 +27,7 @@ constexpr const char* kFooter =
 Examples:
   unfuse inspect model.pt2
   unfuse run model.pt2 --inputs in.safetensors --outputs out.safetensors
-  unfuse run model.pt2 --random --size s0=8 --repeat 20
+  unfuse run model.pt2 --random --size s0=8 --repeat 20 --profile
   unfuse verify model.pt2 --inputs in.npz --expect out.npz
 
 verify: an element is equal when |got - expected| <= atol + rtol * |expected|; NaN equals NaN. "max rel" is
@@ -131,6 +131,17 @@ CLI::App* add_run(CLI::App& app, RunOptions& options) {
   add_compile_options(command, options.compile);
   add_count(command, "--repeat", options.repeat, 1'000'000'000,
             "Run again N times, and tell the latency.");
+  // A flag: what follows without a '=' is no value of it.
+  command
+      ->add_flag("--profile{op}", options.profile,
+                 "Tell where the time of these runs goes, by op, or by node of the model: calls, "
+                 "milliseconds a run, and the share of what the machine can do.")
+      ->check(CLI::IsMember({"op", "node"}).description(""))
+      ->option_text("[=op|node]");
+  command
+      ->add_option("--trace", options.trace,
+                   "Write what happened when in these runs, for ui.perfetto.dev to show.")
+      ->option_text("FILE");
   command->add_flag("--json", options.json, "Print JSON.");
   return command;
 }

@@ -11,11 +11,13 @@
 #include "cli/describe.h"
 #include "cli/elements.h"
 #include "cli/matching.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/random_inputs.h"
 #include "tensor_io/files.h"
 #include "tensor_io/tensor_file.h"
+#include "unfuse/profile.h"
 
 namespace unfuse::cli {
 namespace {
@@ -41,15 +43,33 @@ std::vector<Tensor> make_inputs(const Program& program, const RunOptions& option
 }
 
 // What can be found wrong before the model has run is.
-void check_output_path(const std::string& path) {
+void check_place_of(const std::string& path) {
   if (path.empty()) return;
-  tensor_io::format_of(path);
   if (std::filesystem::is_directory(path)) {
     throw Error(ErrorKind::kInvalidArgument, "is a folder", path, "name a file");
   }
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty() || std::filesystem::is_directory(folder)) return;
   throw Error(ErrorKind::kInvalidArgument, "there is no folder " + folder.string(), path);
+}
+
+/// What was found besides the outputs.
+struct Findings {
+  std::int64_t working_bytes = 0;
+  std::optional<std::int64_t> peak_bytes;  ///< above weights, inputs and outputs
+  std::optional<Latency> latency;
+  int repeat = 0;
+  std::optional<Profile> profile;
+  ProfileBy profile_by = ProfileBy::kOp;
+  bool shows_profile = false;
+};
+
+std::int64_t bytes_of(const std::vector<Tensor>& tensors) {
+  std::int64_t bytes = 0;
+  for (const Tensor& tensor : tensors) {
+    bytes += tensor.numel() * static_cast<std::int64_t>(dtype_size(tensor.dtype()));
+  }
+  return bytes;
 }
 
 Latency measure(const Program& program, const std::vector<Tensor>& inputs, int repeat) {
@@ -64,6 +84,22 @@ Latency measure(const Program& program, const std::vector<Tensor>& inputs, int r
   }
   std::sort(times.begin(), times.end());
   return {times.front(), times[times.size() / 2]};
+}
+
+/// The timed runs; without --repeat it is one that a profile or a trace is of.
+void repeat_runs(const Program& program, const std::vector<Tensor>& inputs,
+                 const RunOptions& options, Findings& found) {
+  found.shows_profile = !options.profile.empty();
+  found.profile_by = options.profile == "node" ? ProfileBy::kNode : ProfileBy::kOp;
+  found.repeat = options.repeat;
+  if (!found.shows_profile && options.trace.empty()) {
+    if (options.repeat > 0) found.latency = measure(program, inputs, options.repeat);
+    return;
+  }
+  Profiler profiler(options.compile.threads);
+  const Latency latency = measure(program, inputs, std::max(options.repeat, 1));
+  if (options.repeat > 0) found.latency = latency;
+  found.profile = profiler.stop();
 }
 
 /// "mean 0.12, from -3.1 to 4": a first idea of what was computed.
@@ -117,23 +153,48 @@ tensor_io::NamedTensors name_outputs(const Program& program, const std::vector<T
   return named;
 }
 
-void print_text(const tensor_io::NamedTensors& outputs, const std::optional<Latency>& latency,
-                int repeat) {
+void print_text(const tensor_io::NamedTensors& outputs, const Findings& found) {
   Table table;
   for (const auto& [name, tensor] : outputs) {
     table.add(
         {name, describe_type(tensor.dtype(), tensor.sizes()), describe_values(statistics(tensor))});
   }
   write_out(table.text(0));
-  if (latency) {
+  const std::string peak = found.peak_bytes
+                               ? fmt::format("; at the peak {} above weights, inputs and outputs",
+                                             describe_bytes(*found.peak_bytes))
+                               : "";
+  write_out(fmt::format("memory: {} to work in{}\n", describe_bytes(found.working_bytes), peak));
+  if (found.latency) {
     write_out(fmt::format("latency: {:.3f} ms median, {:.3f} ms minimum of {} runs\n",
-                          latency->median, latency->minimum, repeat));
+                          found.latency->median, found.latency->minimum, found.repeat));
   }
+  if (found.shows_profile) write_out(fmt::format("\n{}", found.profile->table(found.profile_by)));
+}
+
+Json profile_as_json(const Profile& profile, ProfileBy by) {
+  Json rows = Json::array();
+  for (const ProfileRow& row : profile.rows(by)) {
+    rows.push_back({{"op", row.op},
+                    {"calls", row.calls},
+                    {"seconds", row.seconds},
+                    {"flops", row.flops},
+                    {"bytes", row.bytes}});
+    if (by == ProfileBy::kOp) continue;
+    rows.back()["node"] = row.node;
+    rows.back()["module_path"] = row.module_path;
+    rows.back()["source"] = row.source;
+  }
+  return {{"runs", profile.runs()},
+          {"seconds", profile.seconds()},
+          {"limits",
+           {{"flops_per_second", profile.limits().flops_per_second},
+            {"bytes_per_second", profile.limits().bytes_per_second}}},
+          {"rows", rows}};
 }
 
 // JSON has no infinity and no NaN: what is not finite is counted, not written.
-void print_json(const tensor_io::NamedTensors& outputs, const std::optional<Latency>& latency,
-                int repeat) {
+void print_json(const tensor_io::NamedTensors& outputs, const Findings& beside) {
   Json json = {{"outputs", Json::array()}};
   for (const auto& [name, tensor] : outputs) {
     const Statistics found = statistics(tensor);
@@ -145,27 +206,40 @@ void print_json(const tensor_io::NamedTensors& outputs, const std::optional<Late
                                {"maximum", found.maximum},
                                {"not_finite", found.not_finite}});
   }
-  if (latency) {
-    json["latency_ms"] = {
-        {"median", latency->median}, {"minimum", latency->minimum}, {"runs", repeat}};
+  json["memory_bytes"] = {{"working", beside.working_bytes}};
+  if (beside.peak_bytes) json["memory_bytes"]["peak"] = *beside.peak_bytes;
+  if (beside.latency) {
+    json["latency_ms"] = {{"median", beside.latency->median},
+                          {"minimum", beside.latency->minimum},
+                          {"runs", beside.repeat}};
   }
+  if (beside.shows_profile) json["profile"] = profile_as_json(*beside.profile, beside.profile_by);
   write_json(json);
 }
 
 }  // namespace
 
 int run(const RunOptions& options) {
-  check_output_path(options.outputs);
+  if (!options.outputs.empty()) tensor_io::format_of(options.outputs);
+  check_place_of(options.outputs);
+  check_place_of(options.trace);
   Progress progress("compiling " + options.model.path);
   const Program program = Program::load(options.model.path, options.compile, options.model.name);
   const std::vector<Tensor> inputs = make_inputs(program, options);
   progress.show("running");
-  const auto outputs = name_outputs(program, program.run(inputs));
+  Findings found;
+  const PeakMemory memory;
+  const std::vector<Tensor> results = program.run(inputs);
+  found.peak_bytes = memory.grown();
+  if (found.peak_bytes)
+    *found.peak_bytes = std::max<std::int64_t>(0, *found.peak_bytes - bytes_of(results));
+  found.working_bytes = program.arena_bytes(inputs);
+  const auto outputs = name_outputs(program, results);
   if (!options.outputs.empty()) tensor_io::write(options.outputs, outputs);
-  std::optional<Latency> latency;
-  if (options.repeat > 0) latency = measure(program, inputs, options.repeat);
+  repeat_runs(program, inputs, options, found);
+  if (!options.trace.empty()) found.profile->save_trace(options.trace);
   progress.clear();
-  (options.json ? print_json : print_text)(outputs, latency, options.repeat);
+  (options.json ? print_json : print_text)(outputs, found);
   return kDone;
 }
 

@@ -54,6 +54,7 @@ constexpr Row kRows[] = {
     {"aten.convolution.default", general_convolution},
     {"aten.scaled_dot_product_attention.default", attention},
     {"unfuse.attention", attention},
+    {"unfuse.linear", product_of_first},
 };
 
 }  // namespace

@@ -10,6 +10,8 @@ void register_types(nanobind::module_& module);
 void register_graph(nanobind::module_& module);
 void register_executable(nanobind::module_& module);
 void register_compiled(nanobind::module_& module);
+void register_parameter_state(nanobind::module_& module);
+void register_profile(nanobind::module_& module);
 void register_program(nanobind::module_& module);
 
 }  // namespace unfuse::python

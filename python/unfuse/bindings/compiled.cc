@@ -188,6 +188,11 @@ void register_compiled(nb::module_& module) {
       .def_prop_ro("output_slots", [](const PieceView& view) { return view.piece().output_slots; })
       .def_prop_ro("op", [](const PieceView& view) { return view.node().op().name; })
       .def_prop_ro("where", [](const PieceView& view) { return view.node().where(); })
+      .def_prop_ro("origin",
+                   [](const PieceView& view) {
+                     const Origin& origin = view.node().origin();
+                     return nb::make_tuple(origin.module_path, origin.source);
+                   })
       .def_prop_ro("import_index", [](const PieceView& view) { return view.node().import_index(); })
       .def_prop_ro("arguments", &arguments)
       .def_prop_ro("result_symbols", &result_symbols);

@@ -15,5 +15,7 @@ NB_MODULE(_unfuse, module) {
   unfuse::python::register_graph(module);
   unfuse::python::register_executable(module);
   unfuse::python::register_compiled(module);
+  unfuse::python::register_parameter_state(module);
+  unfuse::python::register_profile(module);
   unfuse::python::register_program(module);
 }

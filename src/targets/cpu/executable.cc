@@ -13,6 +13,7 @@
 #include "targets/cpu/plan.h"
 #include "targets/cpu/plan_cache.h"
 #include "targets/cpu/preparation.h"
+#include "targets/cpu/recorder.h"
 #include "targets/cpu/target.h"
 #include "targets/cpu/workspace.h"
 #include "unfuse/error.h"
@@ -160,7 +161,12 @@ std::vector<std::string> Executable::step_names(const Plan& plan) {
 void Executable::run(const Plan& plan, const Preparation& preparation,
                      std::span<void* const> inputs, std::span<void* const> outputs) const {
   const WorkspacePool::Lease workspace(implementation_->workspaces);
-  run_plan(plan, {inputs, outputs, preparation.tensors, preparation.packed}, *workspace);
+  const Addresses addresses{inputs, outputs, preparation.tensors, preparation.packed};
+  const std::shared_ptr<Recorder> recorder = Recorder::active();
+  if (recorder == nullptr) return run_plan(plan, addresses, *workspace);
+  RunRecorder run(plan);
+  run_plan(plan, addresses, *workspace, &run);
+  recorder->add_run(plan, preparation.kept_packed, run.finish());
 }
 
 }  // namespace unfuse::cpu

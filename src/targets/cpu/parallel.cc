@@ -21,6 +21,7 @@ namespace {
 
 /// -1 outside of parallel_for.
 thread_local int current_index = -1;
+thread_local PartObserver* current_observer = nullptr;
 
 class ScopedIndex {
  public:
@@ -66,12 +67,22 @@ class Part {
   void (*call_)(const void*, int, int);
 };
 
-void run_part(int index, int parts, const Part& part, FirstException& exception) {
+/// What the threads of a region share.
+struct Region {
+  Part part;
+  PartObserver* observer = current_observer;
+  FirstException exception;
+};
+
+void run_part(int index, int parts, Region& region) {
   const ScopedIndex scoped(index);
   try {
-    part(index, parts);
+    if (region.observer == nullptr) return region.part(index, parts);
+    const Clock::time_point begin = Clock::now();
+    region.part(index, parts);
+    region.observer->part(index, {begin, Clock::now()});
   } catch (...) {
-    exception.keep();
+    region.exception.keep();
   }
 }
 
@@ -79,13 +90,13 @@ void run_part(int index, int parts, const Part& part, FirstException& exception)
 
 // For ThreadSanitizer, which does not understand libgomp: threads that come and go. They are joined
 // when one cannot be made, too.
-void run_parts(int parts, const Part& part, FirstException& exception) {
+void run_parts(int parts, Region& region) {
   std::vector<std::jthread> others;
   others.reserve(static_cast<std::size_t>(parts - 1));
   for (int index = 1; index < parts; ++index) {
-    others.emplace_back([&, index] { run_part(index, parts, part, exception); });
+    others.emplace_back([&, index] { run_part(index, parts, region); });
   }
-  run_part(0, parts, part, exception);
+  run_part(0, parts, region);
 }
 
 constexpr bool threads_are_lost = false;
@@ -110,12 +121,12 @@ void watch_for_forks() {
   (void)watched;
 }
 
-void run_parts(int parts, const Part& part, FirstException& exception) {
+void run_parts(int parts, Region& region) {
   watch_for_forks();
 #pragma omp parallel num_threads(parts)
   {
     // The runtime may give fewer threads than asked for.
-    run_part(omp_get_thread_num(), omp_get_num_threads(), part, exception);
+    run_part(omp_get_thread_num(), omp_get_num_threads(), region);
   }
 }
 
@@ -141,10 +152,10 @@ void run_region(int threads, std::int64_t count, std::int64_t grain, RangeBody b
     const ScopedIndex scoped(0);
     return body(0, count);
   }
-  FirstException exception;
   const auto of_thread = [&](int index, int given) { share(grains, index, given); };
-  run_parts(parts, Part(of_thread), exception);
-  exception.rethrow();
+  Region region{.part = Part(of_thread)};
+  run_parts(parts, region);
+  region.exception.rethrow();
 }
 
 }  // namespace
@@ -171,6 +182,12 @@ void parallel_for_dynamic(int threads, std::int64_t count, std::int64_t grain, R
   };
   run_region(threads, count, grain, body, as_they_come);
 }
+
+ScopedPartObserver::ScopedPartObserver(PartObserver& observer) : previous_(current_observer) {
+  current_observer = &observer;
+}
+
+ScopedPartObserver::~ScopedPartObserver() { current_observer = previous_; }
 
 int default_threads() {
   // OMP_NUM_THREADS may be a list, one number a nesting level; the first one counts.

@@ -1,6 +1,7 @@
 // The one place where threads are used.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 namespace unfuse::cpu {
@@ -35,6 +36,34 @@ void parallel_for(int threads, std::int64_t count, std::int64_t grain, RangeBody
 /// index must not depend on that. In place, body is called once, on everything. Handing out a part
 /// takes as long as a few dozen additions.
 void parallel_for_dynamic(int threads, std::int64_t count, std::int64_t grain, RangeBody body);
+
+using Clock = std::chrono::steady_clock;
+
+struct TimeSpan {
+  Clock::time_point begin;
+  Clock::time_point end;
+};
+
+/// Is told what threads do, for profiles.
+class PartObserver {
+ public:
+  virtual ~PartObserver() = default;
+  /// A thread did its part of a region that has several, or all of its parts where they are handed
+  /// out one by one. Called by that thread.
+  virtual void part(int thread, TimeSpan time) = 0;
+};
+
+/// Tells the observer of the regions that this thread starts while this lives.
+class ScopedPartObserver {
+ public:
+  explicit ScopedPartObserver(PartObserver& observer);
+  ~ScopedPartObserver();
+  ScopedPartObserver(const ScopedPartObserver&) = delete;
+  ScopedPartObserver& operator=(const ScopedPartObserver&) = delete;
+
+ private:
+  PartObserver* previous_;
+};
 
 /// OMP_NUM_THREADS when set, else the cores this process may use.
 int default_threads();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ir/dim.h"
 #include "targets/cpu/executable.h"
 #include "targets/cpu/kernels/kernel.h"
 
@@ -31,7 +32,8 @@ struct Step {
   const Node* node = nullptr;       ///< what the step is for; lives as long as the executable
   /// All nodes that the step computes, `node` the last, in program order; empty when it is alone.
   std::vector<const Node*> group;
-  bool is_copy = false;  ///< elements are moved, converted at most
+  bool is_copy = false;    ///< elements are moved, converted at most
+  std::int64_t bytes = 0;  ///< of elements read and written, each once; packed constants left out
 };
 
 /// Part of the arena that holds something from step `first` to step `last`.
@@ -49,6 +51,8 @@ class Plan {
   std::int64_t arena_bytes = 0;
   std::size_t operand_count = 0;         ///< of the step that has most
   std::vector<ArenaInterval> intervals;  ///< for tests that poison what is dead
+  SymbolValues symbols;                  ///< what the sizes were made of
+  std::uint64_t id = 0;                  ///< no other plan of the process has it
 };
 
 }  // namespace unfuse::cpu

@@ -1,6 +1,7 @@
 #include "targets/cpu/planner.h"
 
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 
 #include "ir/type_check.h"
@@ -138,6 +139,9 @@ std::unique_ptr<Plan> make_plan(const PlanRequest& request,
         {destination.spec.dtype, destination.spec.sizes, destination.spec.strides});
   }
   place_buffers(context, *plan);
+  static std::atomic<std::uint64_t> next_id{0};
+  plan->symbols = request.symbols;
+  plan->id = next_id++;
   return plan;
 }
 

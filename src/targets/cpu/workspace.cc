@@ -125,7 +125,8 @@ WorkspacePool::Lease::~Lease() {
   pool_.idle_.push_back(std::move(workspace_));
 }
 
-void run_plan(const Plan& plan, const Addresses& addresses, Workspace& workspace) {
+void run_plan(const Plan& plan, const Addresses& addresses, Workspace& workspace,
+              StepObserver* observer) {
   workspace.reserve(plan);
   std::byte* arena = workspace.arena();
   const bool poisoned = poisoning.load(std::memory_order_relaxed);
@@ -138,7 +139,9 @@ void run_plan(const Plan& plan, const Addresses& addresses, Workspace& workspace
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       operands[i] = resolve(step.operands[i], addresses, arena);
     }
+    if (observer != nullptr) observer->begin_step(index);
     run_step(step, operands, arena);
+    if (observer != nullptr) observer->end_step(index);
     if (poisoned) poison_released(plan, index, arena);
     ++index;
   }

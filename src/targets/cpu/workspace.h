@@ -59,8 +59,17 @@ struct Addresses {
   std::span<void* const> packed;
 };
 
-/// Runs all steps in order.
-void run_plan(const Plan& plan, const Addresses& addresses, Workspace& workspace);
+/// Is told of a run's steps as they begin and end.
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  virtual void begin_step(int step) = 0;
+  virtual void end_step(int step) = 0;
+};
+
+/// Runs all steps in order. `observer` may be null.
+void run_plan(const Plan& plan, const Addresses& addresses, Workspace& workspace,
+              StepObserver* observer = nullptr);
 
 /// For tests: from now on, every run fills arena memory that holds nothing alive with bytes that
 /// read as NaN, before its first step and after each.

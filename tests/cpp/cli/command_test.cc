@@ -362,6 +362,42 @@ TEST_F(Command, RepeatTellsTheLatency) {
   EXPECT_GT(json["latency_ms"]["median"].get<double>(), 0);
 }
 
+TEST_F(Command, ProfileTellsWhereTheTimeGoes) {
+  const std::string run = "run --random --repeat 3 --threads 1 " + model_file("encoder_layer");
+  const Finished by_op = unfuse(run + " --profile");
+  EXPECT_EQ(by_op.code, kDone) << by_op.err;
+  for (const char* word : {"latency: ", "3 runs of ", "unfuse.attention", "GFLOP/s"}) {
+    EXPECT_NE(by_op.out.find(word), std::string::npos) << word << " is not in\n" << by_op.out;
+  }
+  EXPECT_EQ(by_op.out.find("module"), std::string::npos);
+  EXPECT_NE(unfuse(run + " --profile=node").out.find("module"), std::string::npos);
+  // A flag takes no value but after '=': what follows may be the model.
+  EXPECT_EQ(unfuse("run --random --profile " + model_file("encoder_layer")).code, kDone);
+  expect_one_helpful_line(unfuse(run + " --profile=time"), kWrongUse, "--profile");
+
+  const Json json = Json::parse(unfuse(run + " --profile --json").out);
+  EXPECT_EQ(json["profile"]["runs"], 3);
+  EXPECT_GT(json["profile"]["limits"]["flops_per_second"].get<double>(), 0);
+  for (const Json& row : json["profile"]["rows"]) EXPECT_EQ(row["calls"].get<int>() % 3, 0);
+}
+
+TEST_F(Command, TraceIsWritten) {
+  const std::string run = "run --random --threads 1 " + model_file("encoder_layer") + " --trace ";
+  const Finished traced = unfuse(run + path("trace.json"));
+  EXPECT_EQ(traced.code, kDone) << traced.err;
+  const Json json = Json::parse(slurp(path("trace.json")));
+  EXPECT_GT(json["traceEvents"].size(), 3U);
+  expect_one_helpful_line(unfuse(run + path("nowhere/trace.json")), kWrongUse, "folder");
+}
+
+TEST_F(Command, RunTellsItsMemory) {
+  const std::string run = "run --random --json " + model_file("encoder_layer");
+  const Json json = Json::parse(unfuse(run).out);
+  EXPECT_GT(json["memory_bytes"]["working"].get<std::int64_t>(), 0);
+  EXPECT_NE(unfuse("run --random " + model_file("encoder_layer")).out.find("memory: "),
+            std::string::npos);
+}
+
 TEST_F(Command, InspectTellsWhatThereIs) {
   const Finished text = unfuse("inspect " + model_file("encoder_dynamic"));
   EXPECT_EQ(text.code, kDone) << text.err;

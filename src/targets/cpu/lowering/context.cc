@@ -11,6 +11,14 @@
 
 namespace unfuse::cpu {
 
+std::int64_t bytes_of_elements(const View& view) {
+  auto bytes = static_cast<std::int64_t>(dtype_size(view.dtype()));
+  for (std::int64_t i = 0; i < view.rank(); ++i) {
+    if (view.stride(i) != 0) bytes *= view.size(i);
+  }
+  return bytes;
+}
+
 Sizes LoweringContext::evaluate(const std::vector<Dim>& dims) const {
   Sizes values;
   values.reserve(dims.size());
@@ -118,7 +126,7 @@ std::optional<View> LoweringContext::packed(const Node& node) const {
 }
 
 void LoweringContext::emit(KernelPtr kernel, const std::vector<View>& inputs,
-                           const std::vector<View>& outputs) {
+                           const std::vector<View>& outputs, std::optional<std::int64_t> bytes) {
   const bool empty = std::all_of(outputs.begin(), outputs.end(),
                                  [](const View& view) { return view.numel() == 0; });
   if (empty) return;
@@ -136,6 +144,7 @@ void LoweringContext::emit(KernelPtr kernel, const std::vector<View>& inputs,
           {buffer.place, buffer.index, buffer.byte_offset + view.offset * element});
       operand_buffers.push_back(view.buffer);
       touch(view.buffer, index);
+      if (buffer.place != Place::kPacked) step.bytes += bytes_of_elements(view);
     }
   }
   int scratch = -1;
@@ -143,6 +152,7 @@ void LoweringContext::emit(KernelPtr kernel, const std::vector<View>& inputs,
     scratch = add_buffer(Place::kArena, 0, static_cast<std::int64_t>(kernel->scratch_bytes()));
     touch(scratch, index);
   }
+  if (bytes) step.bytes = *bytes;
   step.kernel = std::move(kernel);
   steps_.push_back(std::move(step));
   step_buffers_.push_back(std::move(operand_buffers));

@@ -35,6 +35,9 @@ struct View {
   std::int64_t numel() const { return spec.numel(); }
 };
 
+/// What an operand's elements take, those that are broadcast counted once.
+std::int64_t bytes_of_elements(const View& view);
+
 /// Memory that views point into.
 struct Buffer {
   Place place = Place::kArena;
@@ -91,8 +94,10 @@ class LoweringContext {
   std::optional<View> packed(const Node& node) const;
 
   /// Adds a step. Does nothing when every output is empty. Throws Error (kInternal) for a view that
-  /// leaves its buffer.
-  void emit(KernelPtr kernel, const std::vector<View>& inputs, const std::vector<View>& outputs);
+  /// leaves its buffer. `bytes` are those that the kernel reads and writes; they need to be told
+  /// where it does not touch every element of its operands.
+  void emit(KernelPtr kernel, const std::vector<View>& inputs, const std::vector<View>& outputs,
+            std::optional<std::int64_t> bytes = std::nullopt);
 
   /// --- For the planner
   /// Memory that exists before the first step, and the view of all of it.

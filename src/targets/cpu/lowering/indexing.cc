@@ -55,6 +55,13 @@ Indices indices_of(const Node& node, LoweringContext& context) {
   return indices;
 }
 
+/// Of elements that are read and written where the indices say.
+std::int64_t bytes_of_moving(const std::vector<View>& indices, const View& moved) {
+  std::int64_t bytes = 2 * bytes_of_elements(moved);
+  for (const View& index : indices) bytes += bytes_of_elements(index);
+  return bytes;
+}
+
 void emit_index(LoweringContext& context, const View& from, const Indices& indices,
                 bool wrap_negative, const View& to) {
   IndexSpec spec;
@@ -66,7 +73,7 @@ void emit_index(LoweringContext& context, const View& from, const Indices& indic
   spec.threads = context.threads();
   std::vector<View> inputs = {from};
   inputs.insert(inputs.end(), indices.views.begin(), indices.views.end());
-  context.emit(select_index(spec), inputs, {to});
+  context.emit(select_index(spec), inputs, {to}, bytes_of_moving(indices.views, to));
 }
 
 void lower_embedding(const Node& node, LoweringContext& context) {
@@ -113,7 +120,7 @@ void lower_gather(const Node& node, LoweringContext& context) {
   spec.index = index.spec;
   spec.output = to.spec;
   spec.threads = context.threads();
-  context.emit(select_gather(spec), {from, index}, {to});
+  context.emit(select_gather(spec), {from, index}, {to}, bytes_of_moving({index}, to));
 }
 
 /// `to` holds the tensor that is written into; `values` is broadcast to what is written.
@@ -127,7 +134,7 @@ void emit_index_put(LoweringContext& context, const Indices& indices, const View
   spec.output = to.spec;
   std::vector<View> inputs = {values};
   inputs.insert(inputs.end(), indices.views.begin(), indices.views.end());
-  context.emit(select_index_put(spec), inputs, {to});
+  context.emit(select_index_put(spec), inputs, {to}, bytes_of_moving(indices.views, values));
 }
 
 /// Sizes of tensor[indices]: those of the indices at the place of the first indexed dimension, or
