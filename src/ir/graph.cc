@@ -85,7 +85,7 @@ struct Graph::Storage {
   std::deque<Op> opaque_ops;
 
   std::string unique_name(const std::string& wanted) {
-    const std::string base = wanted.empty() ? "value" : wanted;
+    std::string base = wanted.empty() ? "value" : wanted;
     if (names.insert(base).second) return base;
     int& suffix = next_suffix[base];
     for (;;) {

@@ -143,8 +143,8 @@ void verify(const Graph& graph, const std::string& after_pass) {
 
 void verify_where_wanted(const Graph& graph, const char* after_pass) {
 #ifdef NDEBUG
-  static const bool kWanted = std::getenv("UNFUSE_VERIFY") != nullptr;
-  if (!kWanted) return;
+  static const bool wanted = std::getenv("UNFUSE_VERIFY") != nullptr;
+  if (!wanted) return;
 #endif
   verify(graph, after_pass);
 }

@@ -271,7 +271,7 @@ Value* transpose(Builder& b, Value* self, std::int64_t first, std::int64_t secon
 
 Value* t(Builder& b, Value* self) { return call(b, "aten.t.default", {self}); }
 
-Value* permute(Builder& b, Value* self, Dimensions order) {
+Value* permute(Builder& b, Value* self, const Dimensions& order) {
   return call(b, "aten.permute.default", {self, Argument::ints(order)});
 }
 
@@ -361,29 +361,31 @@ Value* select_scatter(Builder& b, Value* self, Value* src, std::int64_t dim, con
   return call(b, "aten.select_scatter.default", {self, src, dim, index});
 }
 
-Value* sum(Builder& b, Value* self, Dimensions dims, bool keepdim, std::optional<DType> dtype) {
+Value* sum(Builder& b, Value* self, const Dimensions& dims, bool keepdim,
+           std::optional<DType> dtype) {
   return call(b, "aten.sum.dim_IntList", {self, Argument::ints(dims), keepdim},
               {{"dtype", dtype_or_none(dtype)}});
 }
 
-Value* mean(Builder& b, Value* self, Dimensions dims, bool keepdim, std::optional<DType> dtype) {
+Value* mean(Builder& b, Value* self, const Dimensions& dims, bool keepdim,
+            std::optional<DType> dtype) {
   return call(b, "aten.mean.dim", {self, Argument::ints(dims), keepdim},
               {{"dtype", dtype_or_none(dtype)}});
 }
 
-Value* amax(Builder& b, Value* self, Dimensions dims, bool keepdim) {
+Value* amax(Builder& b, Value* self, const Dimensions& dims, bool keepdim) {
   return reduce(b, "aten.amax.default", self, dims, keepdim);
 }
 
-Value* amin(Builder& b, Value* self, Dimensions dims, bool keepdim) {
+Value* amin(Builder& b, Value* self, const Dimensions& dims, bool keepdim) {
   return reduce(b, "aten.amin.default", self, dims, keepdim);
 }
 
-Value* any(Builder& b, Value* self, Dimensions dims, bool keepdim) {
+Value* any(Builder& b, Value* self, const Dimensions& dims, bool keepdim) {
   return reduce_truth(b, "aten.any.dims", self, dims, keepdim);
 }
 
-Value* all(Builder& b, Value* self, Dimensions dims, bool keepdim) {
+Value* all(Builder& b, Value* self, const Dimensions& dims, bool keepdim) {
   return reduce_truth(b, "aten.all.dims", self, dims, keepdim);
 }
 

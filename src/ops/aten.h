@@ -158,7 +158,7 @@ Value* transpose(Builder& b, Value* self, std::int64_t first, std::int64_t secon
 /// Swaps the two dimensions of a matrix.
 Value* t(Builder& b, Value* self);
 /// Dimensions in this order.
-Value* permute(Builder& b, Value* self, Dimensions order);
+Value* permute(Builder& b, Value* self, const Dimensions& order);
 /// Repeats dimensions of size 1 without copying; -1 keeps a size.
 Value* expand(Builder& b, Value* self, Dims sizes);
 /// Inserts a dimension of size 1.
@@ -210,19 +210,19 @@ Value* select_scatter(Builder& b, Value* self, Value* src, std::int64_t dim, con
 
 /// --- Reductions; no dimensions means all
 /// Sum; of bools and integers in int64.
-Value* sum(Builder& b, Value* self, Dimensions dims = {}, bool keepdim = false,
+Value* sum(Builder& b, Value* self, const Dimensions& dims = {}, bool keepdim = false,
            std::optional<DType> dtype = std::nullopt);
 /// Arithmetic mean.
-Value* mean(Builder& b, Value* self, Dimensions dims = {}, bool keepdim = false,
+Value* mean(Builder& b, Value* self, const Dimensions& dims = {}, bool keepdim = false,
             std::optional<DType> dtype = std::nullopt);
 /// Greatest element.
-Value* amax(Builder& b, Value* self, Dimensions dims = {}, bool keepdim = false);
+Value* amax(Builder& b, Value* self, const Dimensions& dims = {}, bool keepdim = false);
 /// Least element.
-Value* amin(Builder& b, Value* self, Dimensions dims = {}, bool keepdim = false);
+Value* amin(Builder& b, Value* self, const Dimensions& dims = {}, bool keepdim = false);
 /// Whether some element is nonzero.
-Value* any(Builder& b, Value* self, Dimensions dims = {}, bool keepdim = false);
+Value* any(Builder& b, Value* self, const Dimensions& dims = {}, bool keepdim = false);
 /// Whether every element is nonzero.
-Value* all(Builder& b, Value* self, Dimensions dims = {}, bool keepdim = false);
+Value* all(Builder& b, Value* self, const Dimensions& dims = {}, bool keepdim = false);
 
 /// --- Creation
 /// One number everywhere; its own dtype by default (bool, int64, float32).

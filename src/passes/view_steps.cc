@@ -231,7 +231,7 @@ Step bits(const ViewCall& call) {
 }
 
 const std::unordered_map<std::string_view, MakeStep>& table() {
-  static const std::unordered_map<std::string_view, MakeStep> kTable = {
+  static const std::unordered_map<std::string_view, MakeStep> table = {
       {"aten.alias.default", identity},
       {"aten.alias_copy.default", identity},
       {"aten.clone.default", identity},
@@ -323,7 +323,7 @@ const std::unordered_map<std::string_view, MakeStep>& table() {
       {"aten.unfold_copy.default", unfold},
       {"aten.view.dtype", bits},
   };
-  return kTable;
+  return table;
 }
 
 bool is_real_tensor(const Value* value) {

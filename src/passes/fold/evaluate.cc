@@ -12,14 +12,14 @@ namespace unfuse::passes {
 namespace {
 
 const std::unordered_map<std::string_view, Evaluate>& table() {
-  static const auto kTable = [] {
-    std::unordered_map<std::string_view, Evaluate> table;
+  static const auto table = [] {
+    std::unordered_map<std::string_view, Evaluate> by_op;
     for (const auto& rows : {pointwise_evaluations(), creation_and_move_evaluations()}) {
-      for (const EvaluateRow& row : rows) table.emplace(row.op, row.evaluate);
+      for (const EvaluateRow& row : rows) by_op.emplace(row.op, row.evaluate);
     }
-    return table;
+    return by_op;
   }();
-  return kTable;
+  return table;
 }
 
 }  // namespace

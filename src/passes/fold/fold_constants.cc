@@ -84,8 +84,8 @@ class Folder {
   }
 
   void use_numbers(Node* node) {
-    static const RewriteTable kTable(number_rewrites());
-    if (kTable.find(node->op().name).empty() || node->op().result_types == nullptr) return;
+    static const RewriteTable table(number_rewrites());
+    if (table.find(node->op().name).empty() || node->op().result_types == nullptr) return;
     for (std::size_t i = 0; i < node->arguments().size(); ++i) {
       const Argument& argument = node->arguments()[i];
       const Constant* constant = argument.is_value() ? known(argument.value()) : nullptr;
@@ -120,9 +120,9 @@ class Folder {
 }  // namespace
 
 void fold_constants(Graph& graph) {
-  static const RewriteTable kNumbers(number_rewrites());
+  static const RewriteTable numbers(number_rewrites());
   Folder(graph).run();
-  rewrite_nodes(graph, kNumbers);
+  rewrite_nodes(graph, numbers);
   eliminate_dead_code(graph);
 }
 

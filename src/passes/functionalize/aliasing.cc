@@ -48,7 +48,7 @@ Answer when_same_kind(const Node&, const Value* self, const Value* result, const
 
 // Ops whose schema does not tell: marked as aliasing though they may copy, or the other way round.
 const std::unordered_map<std::string_view, Decide>& undecided_ops() {
-  static const std::unordered_map<std::string_view, Decide> kTable = {
+  static const std::unordered_map<std::string_view, Decide> table = {
       {"aten.alpha_dropout.default", always},
       {"aten.atleast_1d.default", always},
       {"aten.atleast_2d.default", always},
@@ -68,7 +68,7 @@ const std::unordered_map<std::string_view, Decide>& undecided_ops() {
       {"aten.to.other", when_nothing_converts},
       {"aten.type_as.default", when_same_kind},
   };
-  return kTable;
+  return table;
 }
 
 bool marked_as_alias(const Node& node, int result) {

@@ -67,25 +67,25 @@ Value* bernoulli(Builder& builder, const Node& node, Value* self) {
 }
 
 const std::unordered_map<std::string_view, MakePure>& special_ops() {
-  static const std::unordered_map<std::string_view, MakePure> kTable = {
+  static const std::unordered_map<std::string_view, MakePure> table = {
       {"aten.bernoulli_.float", bernoulli}, {"aten.copy_.default", copy},
       {"aten.fill_.Scalar", fill},          {"aten.fill_.Tensor", fill_with_tensor},
       {"aten.normal_.default", normal},     {"aten.uniform_.default", uniform},
       {"aten.zero_.default", zero},
   };
-  return kTable;
+  return table;
 }
 
 // In-place ops whose pure sister has another overload name.
 const std::unordered_map<std::string_view, std::string_view>& renamed_ops() {
-  static const std::unordered_map<std::string_view, std::string_view> kTable = {
+  static const std::unordered_map<std::string_view, std::string_view> table = {
       {"aten.float_power_.Scalar", "aten.float_power.Tensor_Scalar"},
       {"aten.float_power_.Tensor", "aten.float_power.Tensor_Tensor"},
       {"aten.floor_divide_.Tensor", "aten.floor_divide.default"},
       {"aten.pow_.Scalar", "aten.pow.Tensor_Scalar"},
       {"aten.pow_.Tensor", "aten.pow.Tensor_Tensor"},
   };
-  return kTable;
+  return table;
 }
 
 // "aten.add_.Tensor" -> "aten.add.Tensor", "aten.__iand__.Tensor" -> "aten.__and__.Tensor"

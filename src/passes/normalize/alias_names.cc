@@ -58,12 +58,12 @@ constexpr AliasName kAliases[] = {
 };
 
 std::string_view op_of(std::string_view alias) {
-  static const auto kTable = [] {
-    std::unordered_map<std::string_view, std::string_view> table;
-    for (const AliasName& name : kAliases) table.emplace(name.alias, name.op);
-    return table;
+  static const auto table = [] {
+    std::unordered_map<std::string_view, std::string_view> by_alias;
+    for (const AliasName& name : kAliases) by_alias.emplace(name.alias, name.op);
+    return by_alias;
   }();
-  return kTable.at(alias);
+  return table.at(alias);
 }
 
 Replacement first_name(RewriteContext& at, const Node& node) {
@@ -83,8 +83,8 @@ std::vector<RewriteRow> make_rows() {
 }  // namespace
 
 std::span<const RewriteRow> alias_name_rewrites() {
-  static const std::vector<RewriteRow> kRows = make_rows();
-  return kRows;
+  static const std::vector<RewriteRow> rows = make_rows();
+  return rows;
 }
 
 }  // namespace unfuse::passes

@@ -25,8 +25,8 @@ RewriteTable make_table() {
 }  // namespace
 
 const RewriteTable& normalizations() {
-  static const RewriteTable kTable = make_table();
-  return kTable;
+  static const RewriteTable table = make_table();
+  return table;
 }
 
 void normalize(Graph& graph) {

@@ -134,8 +134,8 @@ std::vector<RewriteRow> make_rows() {
 }  // namespace
 
 std::span<const RewriteRow> number_rewrites() {
-  static const std::vector<RewriteRow> kRows = make_rows();
-  return kRows;
+  static const std::vector<RewriteRow> rows = make_rows();
+  return rows;
 }
 
 }  // namespace unfuse::passes

@@ -94,8 +94,8 @@ std::vector<RewriteRow> make_rows() {
 }  // namespace
 
 std::span<const RewriteRow> view_rewrites() {
-  static const std::vector<RewriteRow> kRows = make_rows();
-  return kRows;
+  static const std::vector<RewriteRow> rows = make_rows();
+  return rows;
 }
 
 }  // namespace unfuse::passes

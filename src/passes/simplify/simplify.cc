@@ -18,10 +18,10 @@ RewriteTable make_table() {
 }  // namespace
 
 void simplify(Graph& graph) {
-  static const RewriteTable kTable = make_table();
+  static const RewriteTable table = make_table();
   constexpr int kMostRounds = 100;
   for (int round = 0; round < kMostRounds; ++round) {
-    bool changed = rewrite_nodes(graph, kTable);
+    bool changed = rewrite_nodes(graph, table);
     changed |= merge_common_subexpressions(graph);
     eliminate_dead_code(graph);
     if (!changed) return;

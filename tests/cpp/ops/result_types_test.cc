@@ -122,14 +122,14 @@ Argument Reader::argument_of(const Json& json) {
 /// Whether the rule says dense strides where eager lays the result out by the kernel that it picked
 /// or, for what copies a whole base, with the base's gaps.
 bool strides_are_free(const std::string& op) {
-  static const std::set<std::string> kFree = {
+  static const std::set<std::string> free = {
       "aten._unsafe_index.Tensor",   "aten.constant_pad_nd.default",
       "aten.copy.default",           "aten.diagonal_scatter.default",
       "aten.index.Tensor",           "aten.pad.default",
       "aten.select_scatter.default", "aten.scaled_dot_product_attention.default",
       "aten.slice_scatter.default",
   };
-  return kFree.contains(op);
+  return free.contains(op);
 }
 
 /// Strides of dimensions that are never stepped over do not matter.

@@ -14,23 +14,23 @@ namespace unfuse::testing {
 namespace {
 
 const std::map<std::string, DType, std::less<>>& short_dtypes() {
-  static const std::map<std::string, DType, std::less<>> kTable = {
+  static const std::map<std::string, DType, std::less<>> table = {
       {"f32", DType::kFloat32},   {"f64", DType::kFloat64}, {"f16", DType::kFloat16},
       {"bf16", DType::kBFloat16}, {"i64", DType::kInt64},   {"i32", DType::kInt32},
       {"i16", DType::kInt16},     {"i8", DType::kInt8},     {"u8", DType::kUInt8},
       {"b8", DType::kBool},
   };
-  return kTable;
+  return table;
 }
 
 const std::map<std::string, MemoryFormat, std::less<>>& memory_formats() {
-  static const std::map<std::string, MemoryFormat, std::less<>> kTable = {
+  static const std::map<std::string, MemoryFormat, std::less<>> table = {
       {"contiguous_format", MemoryFormat::kContiguous},
       {"preserve_format", MemoryFormat::kPreserve},
       {"channels_last", MemoryFormat::kChannelsLast},
       {"channels_last_3d", MemoryFormat::kChannelsLast3d},
   };
-  return kTable;
+  return table;
 }
 
 class LineParser {
@@ -276,13 +276,13 @@ class LineParser {
   }
 
   void input() {
-    static const std::map<std::string, InputKind, std::less<>> kKinds = {
+    static const std::map<std::string, InputKind, std::less<>> kinds = {
         {"user", InputKind::kUser},       {"parameter", InputKind::kParameter},
         {"buffer", InputKind::kBuffer},   {"constant", InputKind::kConstant},
         {"literal", InputKind::kLiteral},
     };
-    const auto kind = kKinds.find(word());
-    if (kind == kKinds.end()) fail("no such kind of input");
+    const auto kind = kinds.find(word());
+    if (kind == kinds.end()) fail("no such kind of input");
     if (kind->second == InputKind::kLiteral) {
       const std::string name = word();
       expect("=");
