@@ -59,9 +59,20 @@ struct VerifyOptions {
   bool json = false;
 };
 
+struct DecomposeOptions {
+  ModelFile model;
+  std::string output;
+  std::string to = "sdpa";        ///< or "core"
+  std::vector<std::string> only;  ///< ops to open; empty for all
+  bool sdpa_semantics = false;
+  bool strict = false;
+  bool json = false;
+};
+
 int inspect(const InspectOptions& options);
 int run(const RunOptions& options);
 int verify(const VerifyOptions& options);
+int decompose(const DecomposeOptions& options);
 /// Prints docs/ops.md.
 int list_ops();
 

@@ -29,6 +29,7 @@ Examples:
   unfuse run model.pt2 --inputs in.safetensors --outputs out.safetensors
   unfuse run model.pt2 --random --size s0=8 --repeat 20 --profile
   unfuse verify model.pt2 --inputs in.npz --expect out.npz
+  unfuse decompose model.pt2 -o plain.pt2
 
 verify: an element is equal when |got - expected| <= atol + rtol * |expected|; NaN equals NaN. "max rel" is
 the largest |got - expected| / |expected|: inf where 0 is expected and something else came.
@@ -167,6 +168,34 @@ CLI::App* add_verify(CLI::App& app, VerifyOptions& options) {
   return command;
 }
 
+CLI::App* add_decompose(CLI::App& app, DecomposeOptions& options) {
+  CLI::App* command = app.add_subcommand(
+      "decompose",
+      "Opens a model's fused ops, and writes it to a .pt2 file that other tools take.");
+  add_model(command, options.model);
+  command->add_option("-o,--output", options.output, "File to write; may be the model's own.")
+      ->required()
+      ->option_text("FILE");
+  command
+      ->add_option("--to", options.to,
+                   "What attention becomes: one scaled_dot_product_attention (sdpa, default), or "
+                   "products and a softmax, as everything goes down to core ATen (core).")
+      ->check(CLI::IsMember({"sdpa", "core"}).description(""))
+      ->option_text("sdpa|core");
+  command
+      ->add_option("--only", options.only,
+                   "Ops to open, such as _native_multi_head_attention. Default: all fused ops.")
+      ->option_text("OP ...");
+  command->add_flag(
+      "--sdpa-semantics", options.sdpa_semantics,
+      "Attention means what scaled_dot_product_attention means, also where the op "
+      "means something else: rows whose keys are all masked, float masks. Says where.");
+  command->add_flag("--strict", options.strict,
+                    "Write nothing, and fail, when anything would be left.");
+  command->add_flag("--json", options.json, "Print JSON.");
+  return command;
+}
+
 int exit_code(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kInvalidArgument:
@@ -214,6 +243,8 @@ int dispatch(int argc, char** argv) {
   const CLI::App* inspect_command = add_inspect(app, inspect_options);
   const CLI::App* run_command = add_run(app, run_options);
   const CLI::App* verify_command = add_verify(app, verify_options);
+  DecomposeOptions decompose_options;
+  const CLI::App* decompose_command = add_decompose(app, decompose_options);
   app.add_subcommand("ops", "Lists the ops that are known, and which of them run, in Markdown.");
   try {
     app.parse(argc, argv);
@@ -234,6 +265,7 @@ int dispatch(int argc, char** argv) {
   if (inspect_command->parsed()) return inspect(inspect_options);
   if (run_command->parsed()) return run(run_options);
   if (verify_command->parsed()) return verify(verify_options);
+  if (decompose_command->parsed()) return decompose(decompose_options);
   return list_ops();
 }
 

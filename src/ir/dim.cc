@@ -117,6 +117,12 @@ Dim Dim::from_atom(Atom::Kind kind, std::string text, std::vector<Dim> operands)
   return dim;
 }
 
+Dim Dim::of(const std::shared_ptr<const Atom>& atom) {
+  Dim dim;
+  dim.terms_.push_back({{atom}, 1});
+  return dim;
+}
+
 Dim Dim::symbol(const std::string& name) { return from_atom(Atom::Kind::kSymbol, name, {}); }
 
 Dim Dim::floordiv(const Dim& numerator, const Dim& denominator) {

@@ -41,6 +41,7 @@ class Dim {
   Dim() = default;
   Dim(std::int64_t constant) : constant_(constant) {}  // NOLINT: an int is a Dim everywhere
   static Dim symbol(const std::string& name);
+  static Dim of(const std::shared_ptr<const Atom>& atom);
 
   static Dim floordiv(const Dim& numerator, const Dim& denominator);
   static Dim mod(const Dim& numerator, const Dim& denominator);
@@ -79,11 +80,15 @@ class Dim {
   std::size_t term_count() const { return terms_.size() + (constant_ != 0 ? 1 : 0); }
   std::string to_string() const;
 
- private:
+  /// What the polynomial is made of: coefficient * product of factors.
   struct Term {
-    std::vector<std::shared_ptr<const Atom>> factors;  // sorted by text, repeated for powers
+    std::vector<std::shared_ptr<const Atom>> factors;  ///< sorted by text, repeated for powers
     std::int64_t coefficient = 0;
   };
+  const std::vector<Term>& terms() const { return terms_; }
+  std::int64_t constant_term() const { return constant_; }
+
+ private:
   /// The atom that this is, with nothing around it; null otherwise.
   const Atom* sole_atom() const;
   /// This is min(..., operand, ...), or max for kMax.

@@ -22,6 +22,8 @@ class Node;
 struct Origin {
   std::string module_path;  ///< "encoder.layers.0.self_attn"
   std::string source;       ///< "model.py:41", the innermost line that is the user's own
+  /// Which of the nodes that an importer saw this is, or was built in place of; -1 when unknown.
+  int recorded = -1;
 };
 
 /// One use of a value: argument `argument` of `node`. A list that names a value twice is one use.

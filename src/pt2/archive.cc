@@ -97,6 +97,7 @@ Archive::Archive(const std::string& path) : file_(path) {
     if (!members_.emplace(name, std::move(entry)).second) {
       fail(path, "member " + quoted(name) + " occurs twice");
     }
+    names_.push_back(name);
   }
   const std::string format = read(kFormatMember);
   if (format != "pt2") fail(path, "archive format " + quoted(format) + ", not 'pt2'", kSaveAgain);

@@ -35,6 +35,13 @@ class Archive {
   /// Names that start with `prefix` and end with `suffix`, without both; sorted.
   std::vector<std::string> names_between(std::string_view prefix, std::string_view suffix) const;
 
+  /// All names, in the file's order.
+  const std::vector<std::string>& names() const { return names_; }
+  /// Where a member lies in file(). Throws Error (kInvalidFile) when there is no such member, or
+  /// when it is compressed.
+  const ZipEntry& member(std::string_view name) const;
+  const MappedFile& file() const { return file_; }
+
   /// A copy of the member's bytes, its checksum verified. Throws Error (kInvalidFile) when there is
   /// no such member, or when it is compressed or damaged.
   std::string read(std::string_view name) const;
@@ -44,9 +51,8 @@ class Archive {
   MappedMember map(std::string_view name) const;
 
  private:
-  const ZipEntry& member(std::string_view name) const;
-
   MappedFile file_;
+  std::vector<std::string> names_;
   std::map<std::string, ZipEntry, std::less<>> members_;
 };
 

@@ -79,7 +79,8 @@ void import_graph(const Json& program, ExportedProgram& result) {
   Scope scope;
   SignatureImporter signature(result.graph, graph_module, symbols, scope);
   signature.import_inputs(result.signature);
-  NodeImporter importer(result.graph, graph_json, symbols, scope, result.module_classes);
+  NodeImporter::Progress progress{&result.module_classes, &result.file_names};
+  NodeImporter importer(result.graph, graph_json, symbols, scope, progress);
   const Json nodes = graph_json.at("nodes");
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     importer.import(nodes.at(i), static_cast<int>(i));
@@ -93,8 +94,11 @@ void import_graph(const Json& program, ExportedProgram& result) {
 
 std::vector<std::string> model_names(const std::string& path) { return names_in(Archive(path)); }
 
-ExportedProgram read(const std::string& path, const std::string& model) {
-  const Archive archive(path);
+namespace {
+
+ExportedProgram read_program(const std::string& path, const std::string& model, bool weights) {
+  const auto opened = std::make_shared<const Archive>(path);
+  const Archive& archive = *opened;
   const std::string name = choose_model(archive, model);
   refuse_old_archives(archive, name);
   const std::string member = "models/" + name + ".json";
@@ -105,8 +109,20 @@ ExportedProgram read(const std::string& path, const std::string& model) {
     result.torch_version = version->string();
   }
   import_graph(document.root(), result);
-  Weights(archive, name).attach(result.graph);
+  if (weights) Weights(archive, name).attach(result.graph);
+  result.archive = opened;
+  result.model = name;
   return result;
+}
+
+}  // namespace
+
+ExportedProgram read(const std::string& path, const std::string& model) {
+  return read_program(path, model, /*weights=*/true);
+}
+
+ExportedProgram read_without_weights(const std::string& path, const std::string& model) {
+  return read_program(path, model, /*weights=*/false);
 }
 
 }  // namespace unfuse::pt2

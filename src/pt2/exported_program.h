@@ -2,12 +2,15 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "ir/graph.h"
 
 namespace unfuse::pt2 {
+
+class Archive;
 
 /// How the model is called, as pytree spec strings of torch.utils._pytree. call_signature.h reads
 /// them.
@@ -36,6 +39,13 @@ struct ExportedProgram {
   std::map<std::string, std::string> module_classes;
   std::string torch_version;
   int schema_minor = 0;
+  /// Where the program was read from, and its name there: what the graph does not model is written
+  /// from it.
+  std::shared_ptr<const Archive> archive;
+  std::string model;
+  /// Names that values had in the file, of those whose name in the graph is another: a graph has
+  /// each name once, a file once a region.
+  std::map<std::string, std::string> file_names;
 };
 
 /// Reads an archive that torch.export.save of torch 2.9 or newer wrote. Weights are mapped from the
@@ -45,6 +55,10 @@ struct ExportedProgram {
 /// Throws Error: kInvalidFile naming the file and the cause; kInvalidArgument when there is no such
 /// file or no such model in it.
 ExportedProgram read(const std::string& path, const std::string& model = "");
+
+/// The same without the elements of weights, whatever the archive holds of them: for what looks at
+/// the graph alone.
+ExportedProgram read_without_weights(const std::string& path, const std::string& model = "");
 
 /// Names of the models in an archive, sorted. Throws as read() does.
 std::vector<std::string> model_names(const std::string& path);

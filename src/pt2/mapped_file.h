@@ -28,6 +28,9 @@ class MappedFile {
   /// Copies up to `count` bytes from `offset` on; returns how many there were.
   std::size_t read_at(std::uint64_t offset, void* destination, std::size_t count) const;
 
+  /// For reading by the kernel.
+  int descriptor() const { return descriptor_; }
+
   /// The whole file, mapped privately and read-only at the first call. Lives as long as any copy.
   std::shared_ptr<const std::byte> mapping() const;
 

@@ -14,15 +14,6 @@
 namespace unfuse::pt2 {
 namespace {
 
-// Python's operators, torch.sym_max and their like, and reads of sizes: none has a side effect.
-bool is_pure_scalar_target(const std::string& target) {
-  return target.starts_with("_operator.") || target.starts_with("math.") ||
-         target.starts_with("torch.sym_") || target.starts_with("torch.ops.aten.sym_size") ||
-         target.starts_with("torch.ops.aten.sym_numel") ||
-         target.starts_with("torch.ops.aten.sym_stride") ||
-         target.starts_with("torch.ops.aten.sym_storage_offset");
-}
-
 std::string place_of(const std::string& op_name, const Origin& origin) {
   std::string place = op_name;
   if (!origin.module_path.empty()) place += " at " + origin.module_path;
@@ -56,13 +47,21 @@ void define_as(Scope& scope, const Json& name, const Argument& argument) {
 
 }  // namespace
 
+bool is_pure_scalar_target(const std::string& target) {
+  return target.starts_with("_operator.") || target.starts_with("math.") ||
+         target.starts_with("torch.sym_") || target.starts_with("torch.ops.aten.sym_size") ||
+         target.starts_with("torch.ops.aten.sym_numel") ||
+         target.starts_with("torch.ops.aten.sym_stride") ||
+         target.starts_with("torch.ops.aten.sym_storage_offset");
+}
+
 std::string op_name_of_target(const std::string& target) {
   constexpr std::string_view kPrefix = "torch.ops.";
   return target.starts_with(kPrefix) ? target.substr(kPrefix.size()) : target;
 }
 
-Type ValueTypes::tensor(const Json& name) const {
-  return read_tensor_meta(graph_.at("tensor_values").at(name.string()), *symbols_);
+Type ValueTypes::tensor_named(const std::string& name) const {
+  return read_tensor_meta(graph_.at("tensor_values").at(name), *symbols_);
 }
 
 Dim ValueTypes::sym_int(const Json& name) const {
@@ -210,12 +209,13 @@ void NodeImporter::check_recorded_types(const Json& node, const Node& made) cons
 }
 
 Node* NodeImporter::create(const Json& node, const std::string& op_name,
-                           std::vector<NamedArgument> arguments,
-                           const std::vector<Result>& results) {
+                           std::vector<NamedArgument> arguments, const std::vector<Result>& results,
+                           int serial) {
   const Json metadata = node.at("metadata");
-  const Origin origin = read_origin(metadata);
+  Origin origin = read_origin(metadata);
+  origin.recorded = serial;
   if (const auto stack = metadata.find("nn_module_stack"); stack && stack->is_string()) {
-    collect_modules(stack->string(), *module_classes_);
+    collect_modules(stack->string(), *progress_->module_classes);
   }
   std::vector<Type> types;
   for (const Result& result : results) types.push_back(result.type);
@@ -250,6 +250,9 @@ void NodeImporter::define_results(const std::vector<Result>& results, Node* node
     if (node != nullptr) {
       Value* value = node->result(static_cast<int>(i));
       graph_->rename(value, result.name ? result.name->string() : "none");
+      if (result.name && value->name() != result.name->string()) {
+        (*progress_->file_names)[value->name()] = result.name->string();
+      }
       if (std::holds_alternative<Value*>(meaning)) meaning = value;
     }
     if (!result.name) continue;
@@ -270,7 +273,7 @@ void NodeImporter::import_region(const Json& node, const Region& region, int ind
     const Json operand = operands.at(region.first_operand + i).at("arg");
     define_as(inside, declared_name(names.at(i)), read_argument(operand, *scope_).argument);
   }
-  NodeImporter importer(*graph_, region.graph, *symbols_, inside, *module_classes_);
+  NodeImporter importer(*graph_, region.graph, *symbols_, inside, *progress_);
   const Json nodes = region.graph.at("nodes");
   for (std::size_t i = 0; i < nodes.size(); ++i) importer.import(nodes.at(i), index);
 
@@ -284,6 +287,7 @@ void NodeImporter::import_region(const Json& node, const Region& region, int ind
 }
 
 void NodeImporter::import(const Json& node, int index) {
+  const int serial = progress_->seen++;
   const std::string& target = node.at("target").string();
   if (const auto region = transparent_region(target, node.at("inputs"))) {
     import_region(node, *region, index);
@@ -293,7 +297,7 @@ void NodeImporter::import(const Json& node, int index) {
   const std::vector<Result> results = read_results(node.at("outputs"));
   Node* made = nullptr;
   if (results.empty() || !is_size_arithmetic(target, results)) {
-    made = create(node, op_name_of_target(target), std::move(arguments), results);
+    made = create(node, op_name_of_target(target), std::move(arguments), results, serial);
     made->set_import_index(index);
   }
   define_results(results, made);

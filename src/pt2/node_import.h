@@ -25,7 +25,8 @@ class ValueTypes {
  public:
   ValueTypes(const Json& graph, SymbolTable& symbols) : graph_(graph), symbols_(&symbols) {}
 
-  Type tensor(const Json& name) const;
+  Type tensor(const Json& name) const { return tensor_named(name.string()); }
+  Type tensor_named(const std::string& name) const;
   Dim sym_int(const Json& name) const;
   /// A float or bool when it is constant, else its type.
   Argument sym_float(const Json& name) const;
@@ -39,14 +40,22 @@ class ValueTypes {
 /// Adds the nodes of a program to a graph, one by one in program order.
 class NodeImporter {
  public:
-  /// `module_classes` is ExportedProgram's.
+  /// What importers of one program share.
+  struct Progress {
+    /// ExportedProgram's.
+    std::map<std::string, std::string>* module_classes = nullptr;
+    std::map<std::string, std::string>* file_names = nullptr;
+    /// Nodes seen so far, those in regions after the region's own: Origin::recorded.
+    int seen = 0;
+  };
+
   NodeImporter(Graph& graph, const Json& graph_json, SymbolTable& symbols, Scope& scope,
-               std::map<std::string, std::string>& module_classes)
+               Progress& progress)
       : graph_(&graph),
         types_(graph_json, symbols),
         symbols_(&symbols),
         scope_(&scope),
-        module_classes_(&module_classes) {}
+        progress_(&progress) {}
 
   /// Known ops get their arguments in schema order; unknown ones, and those with arguments that our
   /// graph cannot hold, become opaque; the latter get names like "aten.mul.Tensor(opaque)".
@@ -76,7 +85,7 @@ class NodeImporter {
   static bool all_held(const std::vector<NamedArgument>& arguments, const std::vector<Type>& types);
   bool is_size_arithmetic(const std::string& target, const std::vector<Result>& results) const;
   Node* create(const Json& node, const std::string& op_name, std::vector<NamedArgument> arguments,
-               const std::vector<Result>& results);
+               const std::vector<Result>& results, int serial);
   void check_results(const Json& node, const Op& op, const std::string& place) const;
   Arguments known_arguments(const Json& node, const Op& op, std::vector<NamedArgument> arguments,
                             const std::string& place) const;
@@ -90,8 +99,12 @@ class NodeImporter {
   ValueTypes types_;
   SymbolTable* symbols_;
   Scope* scope_;
-  std::map<std::string, std::string>* module_classes_;
+  Progress* progress_;
 };
+
+/// True for Python's operators, torch.sym_max and their like, and reads of sizes: arithmetic
+/// without a side effect, which leaves no node behind where its result is known.
+bool is_pure_scalar_target(const std::string& target);
 
 /// "aten.linear.default" of "torch.ops.aten.linear.default"; other targets stay as they are.
 std::string op_name_of_target(const std::string& target);

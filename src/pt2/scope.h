@@ -18,6 +18,8 @@ class Scope {
  public:
   /// `name` is a string of the file; fails there when it has a meaning already.
   void define(const Json& name, Meaning meaning);
+  /// The same for a name that is known to be new.
+  void define(const std::string& name, Meaning meaning) { meanings_[name] = std::move(meaning); }
   /// Fails at `name` when nothing of that name was defined so far.
   const Meaning& at(const Json& name) const;
   /// Null when there is no such name.

@@ -11,6 +11,39 @@ constexpr std::size_t kLargestRank = 64;  // torch's own limit
 // Terms that the product of all sizes may have; multiplied out, sums of symbols grow exponentially.
 constexpr std::size_t kLargestProduct = 4096;
 
+// torch._export's numbers.
+struct DTypeNumber {
+  std::int64_t number;
+  DType dtype;
+};
+constexpr DTypeNumber kDTypes[] = {
+    {1, DType::kUInt8},           {2, DType::kInt8},
+    {3, DType::kInt16},           {4, DType::kInt32},
+    {5, DType::kInt64},           {6, DType::kFloat16},
+    {7, DType::kFloat32},         {8, DType::kFloat64},
+    {9, DType::kComplex32},       {10, DType::kComplex64},
+    {11, DType::kComplex128},     {12, DType::kBool},
+    {13, DType::kBFloat16},       {28, DType::kUInt16},
+    {29, DType::kFloat8E4M3FN},   {30, DType::kFloat8E5M2},
+    {31, DType::kFloat8E4M3FNUZ}, {32, DType::kFloat8E5M2FNUZ},
+    {33, DType::kFloat8E8M0FNU},  {34, DType::kUInt32},
+    {35, DType::kUInt64},
+};
+
+struct MemoryFormatNumber {
+  std::int64_t number;
+  MemoryFormat format;
+};
+constexpr MemoryFormatNumber kMemoryFormats[] = {
+    {1, MemoryFormat::kContiguous},
+    {2, MemoryFormat::kChannelsLast},
+    {3, MemoryFormat::kChannelsLast3d},
+    {4, MemoryFormat::kPreserve},
+};
+
+constexpr std::int64_t kSparseCooNumber = 1;
+constexpr std::int64_t kStridedNumber = 7;
+
 std::vector<Dim> read_extents(const Json& list, SymbolTable& symbols) {
   std::vector<Dim> extents;
   if (list.size() > kLargestRank) list.fail("more than 64 dimensions");
@@ -38,52 +71,18 @@ void check_byte_count(const Json& meta, const TensorType& type) {
 }  // namespace
 
 DType read_dtype(const Json& number) {
-  switch (number.integer()) {
-    case 1:
-      return DType::kUInt8;
-    case 2:
-      return DType::kInt8;
-    case 3:
-      return DType::kInt16;
-    case 4:
-      return DType::kInt32;
-    case 5:
-      return DType::kInt64;
-    case 6:
-      return DType::kFloat16;
-    case 7:
-      return DType::kFloat32;
-    case 8:
-      return DType::kFloat64;
-    case 9:
-      return DType::kComplex32;
-    case 10:
-      return DType::kComplex64;
-    case 11:
-      return DType::kComplex128;
-    case 12:
-      return DType::kBool;
-    case 13:
-      return DType::kBFloat16;
-    case 28:
-      return DType::kUInt16;
-    case 29:
-      return DType::kFloat8E4M3FN;
-    case 30:
-      return DType::kFloat8E5M2;
-    case 31:
-      return DType::kFloat8E4M3FNUZ;
-    case 32:
-      return DType::kFloat8E5M2FNUZ;
-    case 33:
-      return DType::kFloat8E8M0FNU;
-    case 34:
-      return DType::kUInt32;
-    case 35:
-      return DType::kUInt64;
-    default:
-      number.fail("unknown element type " + std::to_string(number.integer()));
+  const std::int64_t wanted = number.integer();
+  for (const DTypeNumber& row : kDTypes) {
+    if (row.number == wanted) return row.dtype;
   }
+  number.fail("unknown element type " + std::to_string(wanted));
+}
+
+std::int64_t dtype_number(DType dtype) {
+  for (const DTypeNumber& row : kDTypes) {
+    if (row.dtype == dtype) return row.number;
+  }
+  throw Error(ErrorKind::kInternal, std::string("a file cannot hold ") + dtype_name(dtype).data());
 }
 
 Device read_device(const Json& device) {
@@ -95,30 +94,42 @@ Device read_device(const Json& device) {
   return read;
 }
 
+DeviceParts device_parts(const Device& device) {
+  const std::size_t colon = device.text.find(':');
+  if (colon == std::string::npos) return {device.text, std::nullopt};
+  return {device.text.substr(0, colon), std::stoll(device.text.substr(colon + 1))};
+}
+
 Layout read_layout(const Json& number) {
   switch (number.integer()) {
-    case 1:
+    case kSparseCooNumber:
       return Layout::kSparseCoo;
-    case 7:
+    case kStridedNumber:
       return Layout::kStrided;
     default:
       return Layout::kOther;
   }
 }
 
+std::int64_t layout_number(Layout layout) {
+  if (layout == Layout::kSparseCoo) return kSparseCooNumber;
+  if (layout == Layout::kStrided) return kStridedNumber;
+  throw Error(ErrorKind::kUnsupported, "a layout that is neither strided nor sparse");
+}
+
 MemoryFormat read_memory_format(const Json& number) {
-  switch (number.integer()) {
-    case 1:
-      return MemoryFormat::kContiguous;
-    case 2:
-      return MemoryFormat::kChannelsLast;
-    case 3:
-      return MemoryFormat::kChannelsLast3d;
-    case 4:
-      return MemoryFormat::kPreserve;
-    default:
-      number.fail("unknown memory format " + std::to_string(number.integer()));
+  const std::int64_t wanted = number.integer();
+  for (const MemoryFormatNumber& row : kMemoryFormats) {
+    if (row.number == wanted) return row.format;
   }
+  number.fail("unknown memory format " + std::to_string(wanted));
+}
+
+std::int64_t memory_format_number(MemoryFormat format) {
+  for (const MemoryFormatNumber& row : kMemoryFormats) {
+    if (row.format == format) return row.number;
+  }
+  throw Error(ErrorKind::kInternal, "an unknown memory format");
 }
 
 Type read_tensor_meta(const Json& meta, SymbolTable& symbols) {

@@ -12,6 +12,7 @@ void register_executable(nanobind::module_& module);
 void register_compiled(nanobind::module_& module);
 void register_parameter_state(nanobind::module_& module);
 void register_profile(nanobind::module_& module);
+void register_decompose(nanobind::module_& module);
 void register_program(nanobind::module_& module);
 
 }  // namespace unfuse::python

@@ -18,4 +18,5 @@ NB_MODULE(_unfuse, module) {
   unfuse::python::register_parameter_state(module);
   unfuse::python::register_profile(module);
   unfuse::python::register_program(module);
+  unfuse::python::register_decompose(module);
 }

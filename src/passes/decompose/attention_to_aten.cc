@@ -65,6 +65,18 @@ Value* with_nan_rows(Builder& builder, Value* output, Value* attended) {
               {some, output, std::numeric_limits<double>::quiet_NaN()});
 }
 
+// What is left of a mask and the flag when they are applied to scores.
+Value* masked_scores(Builder& builder, const Attention& attention, Value* scores) {
+  if (attention.mask != nullptr) {
+    scores = has_bool_mask(attention)
+                 ? keep_attended(builder, scores, attention.mask)
+                 : call(builder, "aten.add.Tensor",
+                        {scores, convert(builder, attention.mask, scores->dtype())});
+  }
+  if (!attention.is_causal) return scores;
+  return keep_attended(builder, scores, causal_mask(builder, scores->size(-2), scores->size(-1)));
+}
+
 // A float mask may hide a row together with the scores, which only softmax sees.
 Value* spelled_out(Builder& builder, const Node& node, const Attention& attention) {
   const Value* query = attention.query;
@@ -72,11 +84,17 @@ Value* spelled_out(Builder& builder, const Node& node, const Attention& attentio
   const double scale = scale_or_default(node, attention.scale, query);
   Value* scores =
       scaled_scores(builder, attention.query, repeat_heads(builder, attention.key, heads), scale);
-  scores =
-      call(builder, "aten.add.Tensor", {scores, convert(builder, attention.mask, scores->dtype())});
+  scores = masked_scores(builder, attention, scores);
   Value* weights = softmax_of_scores(builder, scores, attention.zero_fully_masked);
   return call(builder, "aten.matmul.default",
               {weights, repeat_heads(builder, attention.value, heads)});
+}
+
+template <typename Spell>
+void replace_attention(Graph& graph, Node* node, Spell spell) {
+  Builder builder(graph, node);
+  replace_by_equal(graph, node->result(), spell(builder, *node), node);
+  graph.erase(node);
 }
 
 }  // namespace
@@ -96,12 +114,30 @@ Value* attention_to_aten(Builder& builder, const Node& node) {
   return spelled_out(builder, node, attention);
 }
 
+Value* attention_to_products(Builder& builder, const Node& node) {
+  Attention attention = read(node);
+  const DType dtype = attention.query->dtype();
+  const bool narrow = dtype_size(dtype) < 4;
+  if (narrow) {
+    for (Value** part : {&attention.query, &attention.key, &attention.value}) {
+      *part = convert(builder, *part, DType::kFloat32);
+    }
+  }
+  // Without a mask every row keeps its first key.
+  if (attention.mask == nullptr) attention.zero_fully_masked = false;
+  return convert(builder, spelled_out(builder, node, attention), dtype);
+}
+
 void write_back_attention(Graph& graph, const std::function<bool(const Node&)>& which) {
   for (Node* node : graph.nodes()) {
     if (!node->is("unfuse.attention") || (which && !which(*node))) continue;
-    Builder builder(graph, node);
-    replace_by_equal(graph, node->result(), attention_to_aten(builder, *node), node);
-    graph.erase(node);
+    replace_attention(graph, node, attention_to_aten);
+  }
+}
+
+void spell_out_attention(Graph& graph) {
+  for (Node* node : graph.nodes()) {
+    if (node->is("unfuse.attention")) replace_attention(graph, node, attention_to_products);
   }
 }
 

@@ -79,24 +79,6 @@ void replace_result(Graph& graph, Node* node, Value* recorded, Value* built) {
   graph.rename(built, name);
 }
 
-bool open(Graph& graph, Node* node, const CompileOptions& options, Report& report) {
-  const Decomposition decomposition = find_decomposition(*node);
-  if (decomposition == nullptr) return false;
-  Builder builder(graph, node);
-  const DecomposeContext context{builder, options, report, *node};
-  const std::vector<Value*> results = decomposition(context, *node);
-  if (results.empty()) return false;
-  if (results.size() != node->results().size()) {
-    throw Error(ErrorKind::kInternal, "opened, this has another number of results", node->where());
-  }
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    replace_result(graph, node, node->results()[i], results[i]);
-  }
-  if (node->op().traits.fused) ++report.opened[node->op().name];
-  graph.erase(node);
-  return true;
-}
-
 }  // namespace
 
 void DecomposeContext::note(const std::string& text) const {
@@ -117,11 +99,30 @@ bool DecomposeContext::differ(const Dim& left, const Dim& right) const {
   return equal(left, right, builder.graph().symbols) == Answer::kNo;
 }
 
+bool open_node(Graph& graph, Node* node, const CompileOptions& options, Report& report,
+               bool sdpa_semantics) {
+  const Decomposition decomposition = find_decomposition(*node);
+  if (decomposition == nullptr) return false;
+  Builder builder(graph, node);
+  const DecomposeContext context{builder, options, report, *node, sdpa_semantics};
+  const std::vector<Value*> results = decomposition(context, *node);
+  if (results.empty()) return false;
+  if (results.size() != node->results().size()) {
+    throw Error(ErrorKind::kInternal, "opened, this has another number of results", node->where());
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    replace_result(graph, node, node->results()[i], results[i]);
+  }
+  if (node->op().traits.fused) ++report.opened[node->op().name];
+  graph.erase(node);
+  return true;
+}
+
 void decompose(Graph& graph, const CompileOptions& options, Report& report) {
   bool opened = true;
   while (opened) {
     opened = false;
-    for (Node* node : graph.nodes()) opened = open(graph, node, options, report) || opened;
+    for (Node* node : graph.nodes()) opened = open_node(graph, node, options, report) || opened;
   }
 }
 

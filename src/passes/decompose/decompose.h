@@ -16,6 +16,9 @@ struct DecomposeContext {
   const CompileOptions& options;
   Report& report;    ///< notes go here, through note()
   const Node& node;  ///< the node that is opened
+  /// Attention is to mean what SDPA means: a row whose keys are all masked gives zeros, a float
+  /// mask is added to the scores, also where the op reads it as bool.
+  bool sdpa_semantics = false;
 
   /// Adds "module path: op text" to the report's notes, once; the text goes on as a sentence does.
   void note(const std::string& text) const;
@@ -39,6 +42,11 @@ struct DecompositionRow {
 /// Opens every node that has a decomposition, and counts it in the report when its op is `fused`.
 /// What takes the place of a result has its dtype and sizes; else throws Error (kInternal).
 void decompose(Graph& graph, const CompileOptions& options, Report& report);
+
+/// Opens one node; false when it has no decomposition, or stays as it is for a reason that the
+/// notes give. `sdpa_semantics` is DecomposeContext's.
+bool open_node(Graph& graph, Node* node, const CompileOptions& options, Report& report,
+               bool sdpa_semantics = false);
 
 /// The table that decompose() follows.
 std::span<const DecompositionRow> decompositions();

@@ -63,19 +63,33 @@ Heads project_heads(Builder& builder, const MultiHeadAttention& attention) {
   return {parts[0], parts[1], parts[2]};
 }
 
-// True where masked, broadcastable to [B, H, L, L]; null without a mask.
+Value* broadcastable(Builder& builder, const MultiHeadAttention& attention, Value* mask) {
+  if (mask->rank() != 2 || attention.mask_type == kSourceMask) return mask;
+  return reshape(builder, mask, {mask->size(0), 1, 1, mask->size(1)});
+}
+
+// True where masked, broadcastable to [B, H, L, L]; null without a mask. Or numbers to add.
 Value* read_masked(const DecomposeContext& context, const MultiHeadAttention& attention) {
   if (attention.mask == nullptr) return nullptr;
   Builder& builder = context.builder;
   const NonzeroMask mask = nonzero_of(builder, attention.mask);
+  if (!mask.exact && context.sdpa_semantics && is_floating_point(attention.mask->dtype())) {
+    context.note(
+        "gets its " + std::string(dtype_name(attention.mask->dtype())) +
+        " mask added to the scores, as SDPA does; the op hides a key wherever the mask is not "
+        "zero, so that every row whose mask is neither 0 nor -inf may differ");
+    Value* added = attention.mask;
+    const bool taken =
+        added->dtype() == DType::kFloat32 || added->dtype() == attention.query->dtype();
+    if (!taken) added = convert(builder, added, attention.query->dtype());
+    return broadcastable(builder, attention, added);
+  }
   if (!mask.exact) {
     context.note("hides a key wherever its " + std::string(dtype_name(attention.mask->dtype())) +
                  " mask is not zero, as it does in PyTorch; the mask's values are not added to the "
                  "scores");
   }
-  Value* masked = mask.nonzero;
-  if (masked->rank() != 2 || attention.mask_type == kSourceMask) return masked;
-  return reshape(builder, masked, {masked->size(0), 1, 1, masked->size(1)});
+  return broadcastable(builder, attention, mask.nonzero);
 }
 
 // [B, H, L, D] -> [B, L, E] -> [B, L, F]
@@ -93,7 +107,12 @@ MultiHeadResult attend_spelled_out(const DecomposeContext& context, const Heads&
   Value* query = call(builder, "aten.mul.Scalar", {heads.query, scale});
   Value* scores =
       call(builder, "aten.matmul.default", {query, transpose(builder, heads.key, 2, 3)});
-  if (masked != nullptr) scores = keep_attended(builder, scores, negate(builder, masked));
+  if (masked != nullptr) {
+    scores =
+        masked->dtype() == DType::kBool
+            ? keep_attended(builder, scores, negate(builder, masked))
+            : call(builder, "aten.add.Tensor", {scores, convert(builder, masked, scores->dtype())});
+  }
   Value* weights = softmax_of_scores(builder, scores, zero_fully_masked);
   return {call(builder, "aten.matmul.default", {weights, heads.value}), weights};
 }
@@ -102,7 +121,14 @@ Value* attend(const DecomposeContext& context, const Heads& heads, Value* masked
               bool zero_fully_masked) {
   Builder& builder = context.builder;
   AttentionMask mask;
-  if (masked != nullptr) mask = read_attended(builder, negate(builder, masked));
+  if (masked != nullptr) {
+    mask = masked->dtype() == DType::kBool ? read_attended(builder, negate(builder, masked))
+                                           : AttentionMask{masked, false};
+  }
+  // Every row of a causal mask keeps a key.
+  if (mask.mask != nullptr && context.sdpa_semantics) {
+    context.note("gives zeros in rows whose keys are all masked, where the op gives NaN");
+  }
   return call(builder, "unfuse.attention", {heads.query, heads.key, heads.value, mask.mask},
               {{"is_causal", mask.is_causal}, {"zero_fully_masked", zero_fully_masked}});
 }
@@ -118,7 +144,8 @@ MultiHeadResult multi_head_attention(const DecomposeContext& context,
   Builder& builder = context.builder;
   const Heads heads = project_heads(builder, attention);
   Value* masked = read_masked(context, attention);
-  const bool zero = context.options.fully_masked_rows == FullyMaskedRows::kZero;
+  const bool zero =
+      context.sdpa_semantics || context.options.fully_masked_rows == FullyMaskedRows::kZero;
   if (!need_weights) {
     return {project_output(builder, attention, attend(context, heads, masked, zero)), nullptr};
   }
