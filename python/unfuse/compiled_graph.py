@@ -14,7 +14,7 @@ from . import arrays
 from .errors import Error
 from .fused_sizes import guard_fused_sizes
 from .fx_import import GraphInput, ImportedGraph, import_graph
-from .left_to_torch import TorchStep
+from .left_to_torch import TorchStep, traced_arguments
 from .options import Options
 from .report import LeftOp, Report
 from .target_step import TargetStep
@@ -145,4 +145,9 @@ class CompiledGraph:
 def _step(piece: Any, imported: ImportedGraph) -> Step:
     if piece.on_target:
         return TargetStep(piece)
-    return TorchStep(piece, imported.calls.get(piece.import_index))
+    call = imported.calls.get(piece.import_index)
+    if call is not None:
+        traced = [operand.meta.get("val") for operand in call.operands]
+        return TorchStep(piece, call, {f"operand{i}": value for i, value in enumerate(traced)})
+    node = imported.nodes.get(piece.import_index)
+    return TorchStep(piece, None, {} if node is None else traced_arguments(node))

@@ -66,6 +66,8 @@ class ImportedGraph:
     constants: dict[str, torch.Tensor] = field(default_factory=dict)
     #: By import index.
     calls: dict[int, PythonCall] = field(default_factory=dict)
+    #: The FX nodes that became nodes of their own op, by import index.
+    nodes: dict[int, fx.Node] = field(default_factory=dict)
 
 
 class _Constant:
@@ -183,6 +185,7 @@ class _Importer:
             return
         name = str(node.target)
         schema = None if knows_op(name) else str(node.target._schema)
+        self.imported.nodes[self.import_index] = node
         self._add_node(node, name, schema, args, kwargs)
 
     def _arguments(self, node: fx.Node) -> tuple[list[Any], dict[str, Any]]:

@@ -7,19 +7,28 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import fx
+from torch.fx.node import map_arg
 
 from unfuse._unfuse import Dim, Slot, is_recording, record
 
 from .errors import Error
 from .fx_arguments import from_argument
+from .traced_layout import TracedLayout
 
 Symbols = dict[str, int]
+Reader = Callable[[list[Any], Symbols], Any]
 
 
 class TorchStep:
-    """Calls torch with values from slots, and puts what it returns into slots."""
+    """Calls torch with values from slots, and puts what it returns into slots. Tensors are handed
+    over in the layout that was traced: what the op does, and how its results lie, may depend on
+    it."""
 
-    def __init__(self, piece: Any, python_call: Callable[..., Any] | None) -> None:
+    def __init__(
+        self, piece: Any, python_call: Callable[..., Any] | None, traced: dict[str, Any]
+    ) -> None:
+        """`traced` has what was traced for an argument, by its name."""
         self._function = python_call or torch_op(piece.op, piece.where)
         self._where = piece.where
         self._op: str = piece.op
@@ -33,8 +42,12 @@ class TorchStep:
         arguments = [
             (name, by_name, from_argument(value)) for name, by_name, value in piece.arguments
         ]
-        self._positional = [_reader(value) for _, by_name, value in arguments if not by_name]
-        self._keywords = {name: _reader(value) for name, by_name, value in arguments if by_name}
+        self._positional = [
+            _reader(value, traced.get(name)) for name, by_name, value in arguments if not by_name
+        ]
+        self._keywords = {
+            name: _reader(value, traced.get(name)) for name, by_name, value in arguments if by_name
+        }
 
     def __call__(self, slots: list[Any], symbols: Symbols, threads: int) -> None:
         arguments = [read(slots, symbols) for read in self._positional]
@@ -78,14 +91,31 @@ def _flatten(results: Any) -> list[Any]:
     ]
 
 
-def _reader(value: Any) -> Callable[[list[Any], Symbols], Any]:
+def traced_arguments(node: fx.Node) -> dict[str, Any]:
+    """What was traced for the arguments of an FX node that calls an op, by their names there."""
+    names = [argument.name for argument in node.target._schema.arguments]  # type: ignore[union-attr]
+    given = map_arg(
+        {**dict(zip(names, node.args)), **node.kwargs}, lambda operand: operand.meta.get("val")
+    )
+    return dict(given)
+
+
+def _reader(value: Any, traced: Any = None) -> Reader:
     """A function that gives the argument at a call."""
     if isinstance(value, Slot):
-        index = value.index
-        return lambda slots, symbols: slots[index]
+        return _slot_reader(value.index, TracedLayout.of(traced))
     if isinstance(value, Dim):
         return lambda slots, symbols: value.evaluate(symbols)
     if isinstance(value, list) and any(isinstance(v, Slot | Dim) for v in value):
-        readers = [_reader(element) for element in value]
+        known = isinstance(traced, list | tuple) and len(traced) == len(value)
+        readers = [
+            _reader(element, like) for element, like in zip(value, traced if known else value)
+        ]
         return lambda slots, symbols: [read(slots, symbols) for read in readers]
     return lambda slots, symbols: value
+
+
+def _slot_reader(index: int, layout: TracedLayout | None) -> Reader:
+    if layout is None:
+        return lambda slots, symbols: slots[index]
+    return lambda slots, symbols: layout.laid_out(slots[index], symbols)

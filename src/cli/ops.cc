@@ -9,6 +9,7 @@
 #include "ops/catalogue.h"
 #include "passes/decompose/decompose.h"
 #include "passes/normalize/rewrites.h"
+#include "passes/passes.h"
 #include "targets/cpu/lowering/table.h"
 
 namespace unfuse::cli {
@@ -40,7 +41,9 @@ struct Fates {
   const char* of(const Op& op) const {
     if (opened.contains(op.name)) return "opened";
     if (runs.contains(op.name)) return "runs";
-    if (!passes::normalizations().find(op.name).empty()) return "rewritten";
+    const bool rewritten =
+        !passes::normalizations().find(op.name).empty() || passes::is_storage_window(op.name);
+    if (rewritten) return "rewritten";
     return op.schema.mutates() ? "pure" : "known";
   }
 };

@@ -1,6 +1,8 @@
 // The target-independent passes. Each takes a valid graph and leaves a valid one.
 #pragma once
 
+#include <string_view>
+
 #include "ir/graph.h"
 #include "unfuse/report.h"
 
@@ -11,6 +13,12 @@ namespace unfuse::passes {
 /// (kBufferMutation, kUserInputMutation). Throws Error (kUnsupported) naming a mutation through
 /// expand, as_strided or an opaque op.
 void functionalize(Graph& graph);
+
+/// as_strided and as_strided_scatter on what the graph computes become ops on elements. Called
+/// while recorded strides are those of eager: right after functionalize.
+void resolve_storage_windows(Graph& graph);
+/// Whether that pass rewrites this op.
+bool is_storage_window(std::string_view op);
 
 /// Makes one dialect of the three that arrive (export, AOTAutograd, make_fx): docs/dialect.md.
 /// Takes a graph without mutations. What it leaves alone is valid all the same.

@@ -130,10 +130,13 @@ class Functionalizer {
       Aliasing aliasing = aliasing_of(node, i, graph_.symbols);
       if (aliasing.shares == Answer::kNo) continue;
       Alias alias = alias_of(node.operands().front());
+      // A window on the storage may show more than its operand does: it is made from the base.
+      const bool stale =
+          aliasing.step.kind == ViewStep::Kind::kOther && storage_of(alias).version > 0;
       alias.chain.push_back(std::move(aliasing.step));
       alias.certain = alias.certain && aliasing.shares == Answer::kYes;
       alias.held = node.result(i);
-      alias.version = storage_of(alias).version;
+      alias.version = stale ? -1 : storage_of(alias).version;
       aliases_[node.result(i)] = std::move(alias);
     }
   }
