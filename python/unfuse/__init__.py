@@ -25,9 +25,17 @@ from .program import Program, load  # noqa: E402
 __version__: str = _unfuse.version
 
 if _has_torch:
+    from .decompose import decompose
+    from .decomposition_table import decomposition_table
     from .explain import explain
     from .parameters import refresh
 else:
+
+    def decompose(*args: object, **kwargs: object) -> None:
+        raise Error("unfuse.decompose needs PyTorch", hint="pip install torch")
+
+    def decomposition_table(*args: object, **kwargs: object) -> None:
+        raise Error("unfuse.decomposition_table needs PyTorch", hint="pip install torch")
 
     def explain(*args: object, **kwargs: object) -> None:
         raise Error("unfuse.explain needs PyTorch", hint="pip install torch")
@@ -41,6 +49,8 @@ __all__ = [
     "Error",
     "Profile",
     "Program",
+    "decompose",
+    "decomposition_table",
     "explain",
     "load",
     "profile",

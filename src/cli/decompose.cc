@@ -49,6 +49,7 @@ void print_json(const Report& report) {
 }  // namespace
 
 int decompose(const DecomposeOptions& options) {
+  check_output_file(options.output);
   Progress progress("opening " + options.model.path);
   DecomposeFileOptions wanted;
   wanted.request = {options.to == "core" ? passes::OpenTo::kCore : passes::OpenTo::kSdpa,

@@ -6,11 +6,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "ir/printable.h"
 #include "tensor_io/files.h"
+#include "unfuse/error.h"
 
 namespace unfuse::cli {
 namespace {
@@ -49,5 +51,14 @@ void write_json(const nlohmann::ordered_json& json) {
 }
 
 void flush_out() { check(std::fflush(stdout) == 0); }
+
+void check_output_file(const std::string& path) {
+  if (std::filesystem::is_directory(path)) {
+    throw Error(ErrorKind::kInvalidArgument, "is a folder", path, "name a file");
+  }
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty() || std::filesystem::is_directory(folder)) return;
+  throw Error(ErrorKind::kInvalidArgument, "there is no folder " + folder.string(), path);
+}
 
 }  // namespace unfuse::cli

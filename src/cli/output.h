@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 namespace unfuse::cli {
@@ -19,6 +20,10 @@ void write_out(std::string_view text);
 
 /// The same for JSON, in ASCII: control characters are escaped as JSON has it.
 void write_json(const nlohmann::ordered_json& json);
+
+/// Throws Error (kInvalidArgument) where a file cannot be written to, as far as that can be told
+/// before: a folder, a path in no folder.
+void check_output_file(const std::string& path);
 
 /// Writes what is still buffered, and throws as write_out() does. Call before the exit code is
 /// given.

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -45,12 +44,7 @@ std::vector<Tensor> make_inputs(const Program& program, const RunOptions& option
 // What can be found wrong before the model has run is.
 void check_place_of(const std::string& path) {
   if (path.empty()) return;
-  if (std::filesystem::is_directory(path)) {
-    throw Error(ErrorKind::kInvalidArgument, "is a folder", path, "name a file");
-  }
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (folder.empty() || std::filesystem::is_directory(folder)) return;
-  throw Error(ErrorKind::kInvalidArgument, "there is no folder " + folder.string(), path);
+  check_output_file(path);
 }
 
 /// What was found besides the outputs.

@@ -1,9 +1,14 @@
 """unfuse decompose: files that torch takes, with nothing fused in them, and the same results."""
 
+import os
+import signal
+import subprocess
+import time
+
 import pytest
 import torch
 from accuracy import assert_as_accurate
-from command import unfuse
+from command import COMMAND, unfuse
 from exported_models import DATA, NAMES, call, identical, is_float, load
 from torch import nn
 
@@ -69,3 +74,45 @@ def test_accuracy(to, norm_first, tmp_path):
         return (torch.randn(x.shape, generator=torch.Generator().manual_seed(seed)),)
 
     assert_as_accurate(opened, model, inputs)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A fused layer beside 256 MB of weights."""
+    with torch.no_grad():
+        model = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+        model.register_buffer("table", torch.ones(64, 2**20))
+        program = torch.export.export(model, (torch.randn(2, 3, 16),), strict=True)
+    path = tmp_path_factory.mktemp("large") / "model.pt2"
+    torch.export.save(program, path)
+    return path
+
+
+def start(model, output):
+    return subprocess.Popen(
+        [COMMAND, "decompose", model, "-o", output],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def test_weights_are_not_held(large, tmp_path):
+    output = tmp_path / "plain.pt2"
+    process = start(large, output)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert usage.ru_maxrss < 64 * 1024  # KiB
+    assert output.stat().st_size > 2**28
+
+
+def test_an_interrupt_leaves_the_old_file(large, tmp_path):
+    output = tmp_path / "plain.pt2"
+    for delay in (0.005, 0.02, 0.05, 0.1):
+        output.write_text("old")
+        process = start(large, output)
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        if process.wait() != 0:
+            assert output.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [output]

@@ -15,6 +15,7 @@
 #include "graph.h"
 #include "ir/print.h"
 #include "passes/decompose/attention_to_aten.h"
+#include "passes/decompose/open_fused.h"
 #include "passes/pipeline.h"
 #include "targets/cpu/target.h"
 #include "targets/partition.h"
@@ -71,6 +72,21 @@ std::shared_ptr<Compiled> compile(GraphImporter& importer, const std::string& fu
 std::shared_ptr<Compiled> open_for_torch(GraphImporter& importer,
                                          const std::string& fully_masked_rows) {
   return compile_for(TorchTarget(), importer, fully_masked_rows);
+}
+
+/// Opens the fused ops alone, and leaves every node to torch.
+std::shared_ptr<Compiled> open_fused(GraphImporter& importer, const std::string& to,
+                                     bool sdpa_semantics) {
+  passes::OpenRequest request;
+  request.to = to == "core" ? passes::OpenTo::kCore : passes::OpenTo::kSdpa;
+  request.sdpa_semantics = sdpa_semantics;
+  auto compiled = std::make_shared<Compiled>();
+  compiled->graph = importer.take();
+  const nb::gil_scoped_release unlocked;
+  passes::open_fused(compiled->graph, request, compiled->report);
+  compiled->partitioned = partition(compiled->graph, TorchTarget(), compiled->report);
+  compiled->executables.resize(compiled->partitioned.pieces.size());
+  return compiled;
 }
 
 /// A step of the program as Python sees it.
@@ -208,6 +224,8 @@ void register_compiled(nb::module_& module) {
              "Runs the passes, cuts the graph into pieces, compiles those that the CPU takes.");
   module.def("open_for_torch", &open_for_torch, "graph"_a, "fully_masked_rows"_a,
              "Runs the passes and leaves every node to torch: decompositions alone, for tests.");
+  module.def("open_fused", &open_fused, "graph"_a, "to"_a, "sdpa_semantics"_a,
+             "Opens the fused ops alone, and leaves every node to torch.");
 }
 
 }  // namespace unfuse::python

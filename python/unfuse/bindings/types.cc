@@ -24,6 +24,36 @@ DType dtype_of(const std::string& name) {
   return *dtype;
 }
 
+const char* function_name(Atom::Kind kind) {
+  switch (kind) {
+    case Atom::Kind::kFloorDiv:
+      return "floordiv";
+    case Atom::Kind::kMod:
+      return "mod";
+    case Atom::Kind::kMin:
+      return "min";
+    case Atom::Kind::kMax:
+      return "max";
+    case Atom::Kind::kSymbol:
+      break;
+  }
+  return "";
+}
+
+nb::list dim_terms(const Dim& dim) {
+  nb::list terms;
+  for (const Dim::Term& term : dim.terms()) {
+    nb::list factors;
+    for (const auto& factor : term.factors) {
+      const bool symbol = factor->kind == Atom::Kind::kSymbol;
+      factors.append(nb::make_tuple(symbol ? factor->text : function_name(factor->kind),
+                                    nb::cast(factor->operands)));
+    }
+    terms.append(nb::make_tuple(term.coefficient, factors));
+  }
+  return terms;
+}
+
 void register_dim(nb::module_& module) {
   nb::class_<Dim>(module, "Dim", "A size that may be symbolic.")
       .def(nb::init<std::int64_t>(), "value"_a)
@@ -38,6 +68,9 @@ void register_dim(nb::module_& module) {
       .def(nb::self == nb::self)
       .def("__hash__", [](const Dim& dim) { return nb::hash(nb::str(dim.to_string().c_str())); })
       .def_prop_ro("constant", &Dim::constant)
+      .def_prop_ro("constant_term", &Dim::constant_term)
+      .def_prop_ro("terms", &dim_terms,
+                   "A list of (coefficient, factors), a factor a (name, operands) pair.")
       .def("evaluate", &Dim::evaluate, "values"_a)
       .def("symbols",
            [](const Dim& dim) {

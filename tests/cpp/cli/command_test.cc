@@ -68,10 +68,10 @@ TEST_F(Command, HelpAndVersion) {
   EXPECT_TRUE(unfuse("--version").out.starts_with("unfuse "));
   const Finished help = unfuse("--help");
   EXPECT_EQ(help.code, kDone);
-  for (const char* word : {"inspect", "run", "verify", "Exit codes"}) {
+  for (const char* word : {"inspect", "run", "verify", "decompose", "Exit codes"}) {
     EXPECT_NE(help.out.find(word), std::string::npos) << word;
   }
-  for (const char* command : {"inspect", "run", "verify"}) {
+  for (const char* command : {"inspect", "run", "verify", "decompose"}) {
     const Finished usage = unfuse(std::string(command) + " --help");
     EXPECT_EQ(usage.code, kDone);
     EXPECT_NE(usage.out.find("model"), std::string::npos) << usage.out;
@@ -238,6 +238,66 @@ TEST_F(Command, OutputsThatCannotBeWrittenLeaveNothing) {
     EXPECT_TRUE(entry.path().filename() == "out" || entry.path().filename() == "err")
         << entry.path();
   }
+}
+
+TEST_F(Command, Decomposes) {
+  const std::string call =
+      "decompose " + model_file("encoder_dynamic") + " -o " + path("plain.pt2");
+  const Finished opened = unfuse(call + " --strict");
+  EXPECT_EQ(opened.code, kDone) << opened.err;
+  EXPECT_TRUE(opened.out.starts_with("opened 2 aten._transformer_encoder_layer_fwd.default\n"))
+      << opened.out;
+  const Json summary = Json::parse(unfuse("inspect --json " + path("plain.pt2")).out);
+  EXPECT_EQ(summary["ops"]["aten.scaled_dot_product_attention.default"], 2);
+  EXPECT_FALSE(summary["ops"].contains("aten._transformer_encoder_layer_fwd.default"));
+
+  // What is opened already stays as it is, and a file may be its own output.
+  const std::string again = "decompose --json " + path("plain.pt2") + " -o " + path("plain.pt2");
+  EXPECT_EQ(Json::parse(unfuse(again).out)["opened"], Json::object());
+  EXPECT_EQ(Json::parse(unfuse(again + " --to core").out)["opened"].size(), 1U);
+  EXPECT_EQ(unfuse("run --random " + path("plain.pt2")).code, kDone);
+}
+
+TEST_F(Command, DecomposeSaysWhatIsLeft) {
+  const std::string call = "decompose " + model_file("encoder_layer") + " -o " + path("plain.pt2");
+  const std::string other = " --only _native_multi_head_attention";
+  const Finished left = unfuse(call + other);
+  EXPECT_EQ(left.code, kDone) << left.err;
+  EXPECT_NE(left.out.find("opened nothing\nleft 1 aten._transformer_encoder_layer_fwd.default"),
+            std::string::npos)
+      << left.out;
+  EXPECT_NE(left.out.find("it was not asked for"), std::string::npos) << left.out;
+  fs::remove(path("plain.pt2"));
+
+  expect_one_helpful_line(unfuse(call + other + " --strict"), kUnsupported, "it was not asked for");
+  expect_one_helpful_line(unfuse(call + " --only relu"), kWrongUse, "'relu' is no op that can be");
+  expect_one_helpful_line(unfuse(call + " --only scaled_dot_product_attention"), kWrongUse,
+                          "what attention is opened to");
+  expect_one_helpful_line(unfuse(call + " --to onnx"), kWrongUse, "onnx");
+  expect_one_helpful_line(unfuse("decompose " + model_file("encoder_layer")), kWrongUse,
+                          "--output");
+  expect_one_helpful_line(unfuse("decompose --strict --to core " + model_file(kUnsupportedModel) +
+                                 " -o " + path("plain.pt2")),
+                          kUnsupported, "aten.fft_rfft.default");
+  EXPECT_FALSE(fs::exists(path("plain.pt2")));
+}
+
+TEST_F(Command, DecomposeLeavesAnOldFileWhereItCannotWrite) {
+  const std::string output = path("plain.pt2");
+  const std::string call = "decompose " + model_file("encoder_layer") + " -o " + output;
+  std::ofstream(output) << "old";
+  const std::string limited = fmt::format("ulimit -f 1; exec {} {}", UNFUSE_COMMAND, call);
+  expect_one_helpful_line(shell(limited), kNotWritten, "cannot write: File too large");
+  EXPECT_EQ(slurp(output), "old");
+  fs::remove(output);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 2);
+
+  fs::create_symlink("/dev/full", output);
+  expect_one_helpful_line(unfuse(call), kNotWritten, "No space left on device");
+  fs::remove(output);
+  fs::create_directory(output);
+  expect_one_helpful_line(unfuse(call), kWrongUse, "is a folder");
+  expect_one_helpful_line(unfuse(call + "/nowhere/plain.pt2"), kWrongUse, "there is no folder");
 }
 
 TEST_F(Command, WhatDoesNotFitIntoMemoryIsNamed) {
