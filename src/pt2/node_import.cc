@@ -177,6 +177,7 @@ Arguments NodeImporter::known_arguments(const Json& node, const Op& op,
                                         std::vector<NamedArgument> arguments,
                                         const std::string& place) const {
   std::vector<KeywordArgument> keywords;
+  keywords.reserve(arguments.size());
   for (NamedArgument& argument : arguments) {
     keywords.push_back({argument.name, std::move(argument.value.argument)});
   }
@@ -218,6 +219,7 @@ Node* NodeImporter::create(const Json& node, const std::string& op_name,
     collect_modules(stack->string(), *progress_->module_classes);
   }
   std::vector<Type> types;
+  types.reserve(results.size());
   for (const Result& result : results) types.push_back(result.type);
   const Op* op = ops::find(op_name);
   Arguments complete;

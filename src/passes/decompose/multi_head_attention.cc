@@ -149,7 +149,8 @@ MultiHeadResult multi_head_attention(const DecomposeContext& context,
   if (!need_weights) {
     return {project_output(builder, attention, attend(context, heads, masked, zero)), nullptr};
   }
-  const double scale = 1.0 / std::sqrt(static_cast<double>(attention.embed_dim / attention.heads));
+  const std::int64_t head_size = attention.embed_dim / attention.heads;
+  const double scale = 1.0 / std::sqrt(static_cast<double>(head_size));
   MultiHeadResult result = attend_spelled_out(context, heads, masked, scale, zero);
   result.output = project_output(builder, attention, result.output);
   return result;
