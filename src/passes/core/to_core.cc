@@ -41,8 +41,8 @@ Value* first_result(Builder& builder, const Node& like, std::string_view op, Arg
 }
 
 void to_core(Graph& graph) {
-  static const RewriteTable kTable = make_table();
-  rewrite_nodes(graph, kTable);
+  static const RewriteTable table = make_table();
+  rewrite_nodes(graph, table);
   eliminate_dead_code(graph);
 }
 

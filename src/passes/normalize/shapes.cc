@@ -12,6 +12,7 @@ bool is_legacy_empty(const Value* value) { return value->rank() == 1 && value->s
 
 std::vector<Value*> converted(RewriteContext& at, const std::vector<Value*>& values, DType dtype) {
   std::vector<Value*> result;
+  result.reserve(values.size());
   for (Value* value : values) result.push_back(convert(at.builder, value, dtype));
   return result;
 }
