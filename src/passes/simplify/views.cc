@@ -119,6 +119,7 @@ Replacement permute_of_permute(RewriteContext& at, const Node& node) {
   if (inner == nullptr) return kKeep;
   const std::vector<std::int64_t> first = self->producer()->argument(1).integers();
   std::vector<std::int64_t> both;
+  both.reserve(order.size());
   for (const std::int64_t dimension : order) {
     both.push_back(first[static_cast<std::size_t>(dimension)]);
   }

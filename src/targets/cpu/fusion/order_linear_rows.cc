@@ -101,7 +101,7 @@ void join_permutations(Graph& graph, Value* permuted) {
   if (!permuted->produced_by("aten.permute.default")) return;
   const Order first = permuted->producer()->argument(1).integers();
   Value* source = permuted->producer()->input(0);
-  const std::vector<Use> uses = permuted->uses();
+  std::vector<Use> uses = permuted->uses();  // as they are before any is replaced
   for (const Use& use : uses) {
     if (!use.node->is("aten.permute.default")) continue;
     Order both;
