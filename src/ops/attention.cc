@@ -88,6 +88,12 @@ constexpr OpInfo kRows[] = {
      "bool is_causal=False, bool zero_fully_masked=True) -> Tensor",
      {},
      attention_type},
+    // The same of packed rows (unfuse.pack_rows): sequence b has those from offsets[b] to
+    // offsets[b + 1]. The mask, if any, is packed like them, [B, 1, 1, L]. Made and run by the CPU
+    // target alone.
+    {"unfuse.packed_attention",
+     "(Tensor query, Tensor key, Tensor value, Tensor offsets, Tensor? mask=None, *, "
+     "float? scale=None, bool is_causal=False, bool zero_fully_masked=True) -> Tensor"},
 };
 
 }  // namespace

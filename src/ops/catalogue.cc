@@ -36,6 +36,7 @@ constexpr Family kFamilies[] = {
     asserts_ops,
     loss_ops,
     recurrent_ops,
+    packed_rows_ops,
 };
 
 struct Catalogue {

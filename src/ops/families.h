@@ -28,5 +28,6 @@ std::span<const OpInfo> attention_ops();
 std::span<const OpInfo> asserts_ops();
 std::span<const OpInfo> loss_ops();
 std::span<const OpInfo> recurrent_ops();
+std::span<const OpInfo> packed_rows_ops();
 
 }  // namespace unfuse::ops

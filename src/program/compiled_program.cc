@@ -114,7 +114,7 @@ CompiledProgram::CompiledProgram(pt2::ExportedProgram exported, const CompileOpt
   make_state(graph);
   describe_call(graph);
   find_destinations(graph, where);
-  executable_ = cpu::Executable::compile(std::move(graph), options);
+  executable_ = cpu::Executable::compile(std::move(graph), options, &report_.notes);
   preparation_ = executable_->prepare({});
 }
 

@@ -60,7 +60,9 @@ std::shared_ptr<Compiled> compile_for(const Target& target, GraphImporter& impor
   compiled->partitioned = partition(compiled->graph, target, compiled->report);
   for (Piece& piece : compiled->partitioned.pieces) {
     compiled->executables.push_back(
-        piece.on_target ? cpu::Executable::compile(std::move(piece.graph), options) : nullptr);
+        piece.on_target
+            ? cpu::Executable::compile(std::move(piece.graph), options, &compiled->report.notes)
+            : nullptr);
   }
   return compiled;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "targets/cpu/fusion/fusion.h"
+#include "targets/cpu/fusion/packed_row_counts.h"
 #include "targets/cpu/input_binding.h"
 #include "targets/cpu/last_plan.h"
 #include "targets/cpu/layout.h"
@@ -52,6 +53,7 @@ struct Executable::Implementation {
         threads(thread_count),
         binding(graph),
         preparation(graph, threads),
+        row_counts(packed_row_counts(graph)),
         plans(kCachedPlans) {}
 
   std::unique_ptr<const Plan> build(std::span<const InputValue> inputs, SymbolValues symbols,
@@ -61,6 +63,7 @@ struct Executable::Implementation {
   int threads;
   InputBinding binding;
   PreparationGraph preparation;
+  PackedRowCounts row_counts;
   mutable PlanCache plans;
   mutable LastPlan last;
   mutable WorkspacePool workspaces;
@@ -73,6 +76,7 @@ std::unique_ptr<const Plan> Executable::Implementation::build(std::span<const In
   request.groups = preparation.run_groups();
   request.sources = preparation.sources();
   request.packed = preparation.packed();
+  request.row_counts = &row_counts;
   request.symbols = std::move(symbols);
   request.threads = run_threads;
   int index = 0;
@@ -107,10 +111,12 @@ Executable::Executable(std::unique_ptr<Implementation> implementation)
 
 Executable::~Executable() = default;
 
-std::shared_ptr<const Executable> Executable::compile(Graph graph, const CompileOptions& options) {
+std::shared_ptr<const Executable> Executable::compile(Graph graph, const CompileOptions& options,
+                                                      std::vector<std::string>* notes) {
   refuse_unsupported(graph);
   const int threads = options.threads > 0 ? options.threads : default_threads();
-  run_fusion_pipeline(graph, options);
+  const std::vector<std::string> told = run_fusion_pipeline(graph, options);
+  if (notes != nullptr) notes->insert(notes->end(), told.begin(), told.end());
   auto implementation = std::make_unique<Implementation>(std::move(graph), threads);
   return std::shared_ptr<const Executable>(new Executable(std::move(implementation)));
 }

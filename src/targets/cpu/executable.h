@@ -59,8 +59,10 @@ struct ConcreteType {
 class Executable {
  public:
   /// Takes a graph in which every node passes CpuTarget::refusal, and fuses and lowers it.
-  /// Throws Error (kUnsupported) naming every node that does not.
-  static std::shared_ptr<const Executable> compile(Graph graph, const CompileOptions& options);
+  /// Throws Error (kUnsupported) naming every node that does not. What a report should tell is
+  /// added to `notes`.
+  static std::shared_ptr<const Executable> compile(Graph graph, const CompileOptions& options,
+                                                   std::vector<std::string>* notes = nullptr);
   ~Executable();
 
   /// The compiled graph's inputs, in order, as they were given to compile().

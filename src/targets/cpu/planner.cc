@@ -127,6 +127,7 @@ void place_buffers(const LoweringContext& context, Plan& plan) {
 std::unique_ptr<Plan> make_plan(const PlanRequest& request,
                                 std::vector<std::optional<SourceWindow>>* windows) {
   LoweringContext context(request.symbols, request.threads);
+  context.set_row_counts(request.row_counts);
   bind_sources(request, context);
   const std::vector<View> destinations = add_destinations(request, context);
   lower_groups(request, context);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "targets/cpu/fusion/packed_row_counts.h"
 #include "targets/cpu/fusion/pointwise_groups.h"
 #include "targets/cpu/kernels/kernel.h"
 #include "targets/cpu/plan.h"
@@ -33,6 +34,7 @@ struct PlanRequest {
   std::vector<PlanDestination> destinations;
   /// Index of the packed constant that a node's kernel takes.
   std::unordered_map<const Node*, int> packed;
+  const PackedRowCounts* row_counts = nullptr;  ///< null: none
   SymbolValues symbols;
   int threads = 1;
 };

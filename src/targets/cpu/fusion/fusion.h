@@ -1,7 +1,9 @@
 // The CPU target's own passes, in a file each; pipeline.cc is their order and nothing else.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/graph.h"
 #include "unfuse/program.h"
@@ -10,8 +12,8 @@ namespace unfuse::cpu {
 
 /// Runs all passes below, with verify_where_wanted() after each. The variable UNFUSE_SKIP_FUSION of
 /// the environment, "all" or names with commas between them, leaves passes out, so that plans can
-/// be compared.
-void run_fusion_pipeline(Graph& graph, const CompileOptions& options);
+/// be compared. Returns what a report should tell.
+std::vector<std::string> run_fusion_pipeline(Graph& graph, const CompileOptions& options);
 
 /// Whether UNFUSE_SKIP_FUSION names this pass. "fuse_pointwise" is what group_pointwise() does.
 bool is_fusion_skipped(std::string_view pass);
@@ -26,6 +28,10 @@ void recognize_rms_norm(Graph& graph);
 
 /// Permutations of a linear layer's rows move behind it, where they are views.
 void order_linear_rows(Graph& graph);
+
+/// Rows that padding fills, and that make no difference to any result, are left out of what costs.
+/// Returns a note a place where that is so.
+std::vector<std::string> pack_padded_rows(Graph& graph);
 
 /// Linear layers that read one tensor become one wide layer and slices of its result.
 void pack_projections(Graph& graph);

@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <utility>
 
 #include "ir/verify.h"
 #include "passes/passes.h"
@@ -8,19 +9,25 @@
 namespace unfuse::cpu {
 namespace {
 
+using Notes = std::vector<std::string>;
+
 struct Pass {
   const char* name;
-  void (*apply)(Graph& graph, const CompileOptions& options);
+  void (*apply)(Graph& graph, const CompileOptions& options, Notes& notes);
   bool can_be_skipped = true;
 };
 
 template <void (*kApply)(Graph& graph)>
-void plain(Graph& graph, const CompileOptions&) {
+void plain(Graph& graph, const CompileOptions& /*options*/, Notes& /*notes*/) {
   kApply(graph);
 }
 
-void recognize_attention(Graph& graph, const CompileOptions& options) {
+void recognize_attention(Graph& graph, const CompileOptions& options, Notes& /*notes*/) {
   passes::recognize_attention(graph, passes::AttentionSpelling::kAnySoftmax, options);
+}
+
+void pack_padding(Graph& graph, const CompileOptions& /*options*/, Notes& notes) {
+  for (std::string& note : pack_padded_rows(graph)) notes.push_back(std::move(note));
 }
 
 // Attention is looked for in the dtype that the model has: roundings between its parts would stand
@@ -30,6 +37,7 @@ constexpr Pass kPasses[] = {
     {"widen", plain<widen>, false},
     {"recognize_rms_norm", plain<recognize_rms_norm>},
     {"order_linear_rows", plain<order_linear_rows>},
+    {"pack_padded_rows", pack_padding},
     {"pack_projections", plain<pack_projections>},
     {"fuse_linear_epilogues", plain<fuse_linear_epilogues>},
     {"fuse_residual_norm", plain<fuse_residual_norm>},
@@ -51,12 +59,14 @@ bool is_fusion_skipped(std::string_view pass) {
   return false;
 }
 
-void run_fusion_pipeline(Graph& graph, const CompileOptions& options) {
+std::vector<std::string> run_fusion_pipeline(Graph& graph, const CompileOptions& options) {
+  Notes notes;
   for (const Pass& pass : kPasses) {
     if (pass.can_be_skipped && is_fusion_skipped(pass.name)) continue;
-    pass.apply(graph, options);
+    pass.apply(graph, options, notes);
     verify_where_wanted(graph, pass.name);
   }
+  return notes;
 }
 
 }  // namespace unfuse::cpu

@@ -75,7 +75,7 @@ class Readers {
     const auto without_copy = [&](bool (*kernel_takes)(const OperandSpec& spec)) {
       return kernel_takes(layouts.apart.spec) || !kernel_takes(layouts.plain.spec);
     };
-    if (node.is("unfuse.attention") && use.argument < 3) {
+    if (is_any(node, {"unfuse.attention", "unfuse.packed_attention"}) && use.argument < 3) {
       return without_copy([](const OperandSpec& spec) { return spec.strides.back() == 1; });
     }
     if (node.is("aten.matmul.default")) {
@@ -93,7 +93,8 @@ class Readers {
 
   /// These read any strides, and write anew.
   static bool copies_anyway(const Node& node) {
-    return is_any(node, {"aten.cat.default", "aten._to_copy.default"}) ||
+    return is_any(node, {"aten.cat.default", "aten._to_copy.default", "unfuse.pack_rows",
+                         "unfuse.unpack_rows"}) ||
            find_pointwise(node.id()) != nullptr;
   }
 

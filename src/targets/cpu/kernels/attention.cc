@@ -54,9 +54,10 @@ struct Running {
 /// Rows that are done at a time, and the keys that they meet.
 struct Block {
   const float *query, *key, *value;  ///< of the group
-  const std::byte* mask;
+  const std::byte* mask = nullptr;
   float* output;
-  AttentionRowSet rows;
+  std::int64_t length, source_length;  ///< of the group
+  AttentionRowSet rows;                ///< none where the group has less
   KeyRange keys;
 };
 
@@ -67,6 +68,12 @@ struct KeyTile {
   float key_magnitude = -1;  ///< negative: not looked at
 };
 
+/// Of one call. Offsets are null where rows are not packed.
+struct AttentionOperands {
+  const std::int64_t* offsets = nullptr;
+  std::span<void* const> others;
+};
+
 class AttentionKernel final : public Kernel {
  public:
   explicit AttentionKernel(const AttentionSpec& spec);
@@ -75,7 +82,7 @@ class AttentionKernel final : public Kernel {
     return static_cast<std::size_t>(threads_) * buffers_bytes_ +
            static_cast<std::size_t>(running) * running_bytes_;
   }
-  void run(std::span<void* const> operands, std::byte* scratch) const override;
+  void run(std::span<void* const> all, std::byte* scratch) const override;
 
  private:
   void choose_blocks();
@@ -85,9 +92,10 @@ class AttentionKernel final : public Kernel {
   Running take_running(Pieces& pieces) const;
   Buffers buffers(std::byte* scratch) const;
   Running running(std::byte* scratch, std::int64_t index) const;
-  Block block(std::span<void* const> operands, std::int64_t index) const;
+  Block block(const AttentionOperands& operands, std::int64_t index) const;
+  void point_at_group(const AttentionOperands& operands, std::int64_t group, Block& block) const;
   KeyRange part(KeyRange keys, std::int64_t index) const;
-  void run_in_parts(std::span<void* const> operands, std::byte* scratch) const;
+  void run_in_parts(const AttentionOperands& operands, std::byte* scratch) const;
   void merge(const Running& running, const Running& other, std::int64_t rows) const;
 
   void run_block(const Block& block, const Buffers& own, const Running& running) const;
@@ -109,7 +117,7 @@ class AttentionKernel final : public Kernel {
   AttentionMask mask_;
   float scale_;
   float query_factor_ = 1;
-  bool is_causal_, zero_fully_masked_;
+  bool is_causal_, zero_fully_masked_, is_packed_;
   int threads_;
 
   std::int64_t heads_a_block_ = 1, head_blocks_ = 1;
@@ -127,6 +135,7 @@ AttentionKernel::AttentionKernel(const AttentionSpec& spec)
       scale_(spec.scale),
       is_causal_(spec.is_causal),
       zero_fully_masked_(spec.zero_fully_masked),
+      is_packed_(spec.is_packed),
       threads_(std::max(1, spec.threads)) {
   // Tiles take positive scales: what else there is goes into the queries.
   if (scale_ == 0) {
@@ -219,24 +228,45 @@ Running AttentionKernel::running(std::byte* scratch, std::int64_t index) const {
   return take_running(pieces);
 }
 
-Block AttentionKernel::block(std::span<void* const> operands, std::int64_t index) const {
+/// Where the group's operands begin, and how many rows and keys it has.
+void AttentionKernel::point_at_group(const AttentionOperands& operands, std::int64_t group,
+                                     Block& block) const {
+  const std::int64_t* offsets = operands.offsets;
+  const std::int64_t sequence = offsets == nullptr ? 0 : shape_.sequence(group);
+  const std::int64_t first_row = offsets == nullptr ? 0 : offsets[sequence];
+  const auto begin = [&](std::size_t operand, const AttentionStrides& strides) {
+    const std::int64_t offset =
+        offsets == nullptr ? shape_.offset(strides, group)
+                           : shape_.packed_offset(strides, group) + first_row * strides.row;
+    return static_cast<float*>(operands.others[operand]) + offset;
+  };
+  block.query = begin(0, shape_.query);
+  block.key = begin(1, shape_.key);
+  block.value = begin(2, shape_.value);
+  block.output = begin(operands.others.size() - 1, shape_.output);
+  block.length = offsets == nullptr ? shape_.length : offsets[sequence + 1] - first_row;
+  block.source_length = offsets == nullptr ? shape_.source_length : block.length;
+  if (!mask_.exists()) return;
+  const void* mask = operands.others[3];
+  block.mask =
+      offsets == nullptr ? mask_.of_group(mask, group) : mask_.of_sequence(mask, first_row);
+}
+
+Block AttentionKernel::block(const AttentionOperands& operands, std::int64_t index) const {
   // The last rows of a causal head see the most keys: they go first, so that threads end together.
   const std::int64_t row_index = row_blocks_ - 1 - index % row_blocks_;
   const std::int64_t head_index = index / row_blocks_ % head_blocks_;
   const std::int64_t group = index / row_blocks_ / head_blocks_;
   Block block;
-  block.query = static_cast<const float*>(operands[0]) + shape_.offset(shape_.query, group);
-  block.key = static_cast<const float*>(operands[1]) + shape_.offset(shape_.key, group);
-  block.value = static_cast<const float*>(operands[2]) + shape_.offset(shape_.value, group);
-  block.mask = mask_.exists() ? mask_.of_group(operands[3], group) : nullptr;
-  block.output = static_cast<float*>(operands.back()) + shape_.offset(shape_.output, group);
+  point_at_group(operands, group, block);
   block.rows.first_head = head_index * heads_a_block_;
   block.rows.heads = std::min(heads_a_block_, shape_.heads_in_group - block.rows.first_head);
   block.rows.first_row = row_index * row_block_;
-  block.rows.rows_a_head = std::min(row_block_, shape_.length - block.rows.first_row);
+  block.rows.rows_a_head =
+      std::clamp(block.length - block.rows.first_row, std::int64_t{0}, row_block_);
   // Keys past the last row are above the diagonal.
   const std::int64_t last_row = block.rows.first_row + block.rows.rows_a_head;
-  block.keys.end = is_causal_ ? std::min(shape_.source_length, last_row) : shape_.source_length;
+  block.keys.end = is_causal_ ? std::min(block.source_length, last_row) : block.source_length;
   return block;
 }
 
@@ -258,6 +288,7 @@ void AttentionKernel::start(const Block& block, const Buffers& own, const Runnin
 
 void AttentionKernel::run_block(const Block& block, const Buffers& own,
                                 const Running& running) const {
+  if (block.rows.size() == 0) return;
   start(block, own, running);
   KeyRange visible = block.keys;
   const bool has_same_mask = mask_.exists() && mask_.is_same_for(block.rows);
@@ -396,7 +427,7 @@ void AttentionKernel::provide_keys(const Block& block, const Buffers& own, KeyTi
 }
 
 void AttentionKernel::finish(const Block& block, const Running& running) const {
-  const float nothing = zero_fully_masked_ || shape_.source_length == 0
+  const float nothing = zero_fully_masked_ || block.source_length == 0
                             ? 0.0f
                             : std::numeric_limits<float>::quiet_NaN();
   for (std::int64_t row = 0; row < block.rows.size(); ++row) {
@@ -409,8 +440,10 @@ void AttentionKernel::finish(const Block& block, const Running& running) const {
   }
 }
 
-void AttentionKernel::run(std::span<void* const> operands, std::byte* scratch) const {
+void AttentionKernel::run(std::span<void* const> all, std::byte* scratch) const {
   if (shape_.width == 0 || shape_.length == 0) return;
+  AttentionOperands operands{nullptr, all};
+  if (is_packed_) operands = {static_cast<const std::int64_t*>(all[0]), all.subspan(1)};
   if (parts_ > 1) return run_in_parts(operands, scratch);
   parallel_for_dynamic(threads_, blocks(), 1, [&](std::int64_t begin, std::int64_t end) {
     const Buffers own = buffers(scratch);
@@ -423,7 +456,7 @@ void AttentionKernel::run(std::span<void* const> operands, std::byte* scratch) c
   });
 }
 
-void AttentionKernel::run_in_parts(std::span<void* const> operands, std::byte* scratch) const {
+void AttentionKernel::run_in_parts(const AttentionOperands& operands, std::byte* scratch) const {
   parallel_for_dynamic(threads_, blocks() * parts_, 1, [&](std::int64_t begin, std::int64_t end) {
     const Buffers own = buffers(scratch);
     for (std::int64_t i = begin; i < end; ++i) {

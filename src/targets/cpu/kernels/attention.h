@@ -14,7 +14,7 @@ namespace unfuse::cpu {
 /// computed tile by tile with a running maximum and sum (Milakov & Gimelshein, "Online normalizer
 /// calculation for softmax", 2018; Dao et al., "FlashAttention", 2022).
 ///
-/// Operands: query, key, value, mask (only if there is one), output.
+/// Operands: offsets (only if packed), query, key, value, mask (only if there is one), output.
 struct AttentionSpec {
   /// float32 [..., H, L, D]; last stride 1 (or D = 1), the others anything, 0 included. Rank >= 2:
   /// [L, D] is one head. Any number of batch dims.
@@ -34,6 +34,12 @@ struct AttentionSpec {
   bool zero_fully_masked = true;
   /// float32 [..., H, L, E]; last stride 1 (or E = 1), the others anything that does not overlap.
   OperandSpec output;
+  /// Sequences of different lengths, packed: of the B * L rows (b, l) of query, key, value and
+  /// output, counted in this order, sequence b has those from offsets[b] to offsets[b + 1], as
+  /// queries and as keys. `offsets` is int64 [B + 1] in memory. Rank 4; L = S; rows are at one
+  /// distance from each other, over all sequences. A mask says the same to all rows and heads, and
+  /// its keys are packed likewise, one after the other. Rows behind the last are not written.
+  bool is_packed = false;
   int threads = 1;
 };
 

@@ -38,6 +38,10 @@ class AttentionMask {
   bool exists() const { return element_bytes_ != 0; }
   /// Elements from `base`, the mask's first, to those of a group.
   const std::byte* of_group(const void* base, std::int64_t group) const;
+  /// The same where rows are packed: `first_row` is the first of the group's sequence.
+  const std::byte* of_sequence(const void* base, std::int64_t first_row) const {
+    return static_cast<const std::byte*>(base) + first_row * strides_.column * element_bytes_;
+  }
   /// Whether all these rows have the same mask.
   bool is_same_for(const AttentionRowSet& rows) const;
   /// Floats of scratch that point_at needs.

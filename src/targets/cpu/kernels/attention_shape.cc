@@ -49,6 +49,21 @@ void check_sizes(const AttentionSpec& spec) {
           "a mask that is neither bool nor float32");
 }
 
+void check_packed(const AttentionSpec& spec) {
+  if (!spec.is_packed) return;
+  const Sizes& sizes = spec.query.sizes;
+  require(sizes.size() == 4 && spec.key.sizes[2] == sizes[2], kName, "packed rows of other sizes");
+  for (const OperandSpec* operand : {&spec.query, &spec.key, &spec.value, &spec.output}) {
+    const bool is_even =
+        sizes[0] <= 1 || sizes[2] <= 1 || operand->strides[0] == sizes[2] * operand->strides[2];
+    require(is_even, kName, "packed rows at uneven distances");
+  }
+  if (!spec.mask) return;
+  const Sizes& mask = spec.mask->strides;
+  require((mask[1] == 0 || sizes[1] == 1) && (mask[2] == 0 || sizes[2] == 1), kName,
+          "packed rows with masks of their own");
+}
+
 /// The head dim is split in (group, head in group).
 AttentionStrides strides_of(const OperandSpec& operand, std::int64_t heads_in_group,
                             bool has_one_head_a_group) {
@@ -72,6 +87,7 @@ AttentionStrides strides_of(const OperandSpec& operand, std::int64_t heads_in_gr
 AttentionShape::AttentionShape(const AttentionSpec& spec) {
   check_operands(spec);
   check_sizes(spec);
+  check_packed(spec);
   const std::size_t rank = spec.query.sizes.size();
   length = spec.query.sizes[rank - 2];
   depth = spec.query.sizes[rank - 1];

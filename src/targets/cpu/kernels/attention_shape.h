@@ -32,6 +32,13 @@ struct AttentionShape {
 
   /// Elements from an operand's first to the first of a group.
   std::int64_t offset(const AttentionStrides& strides, std::int64_t group) const;
+
+  /// Where rows are packed: the sequence that a group belongs to, and the same as above without the
+  /// rows of the sequences before it.
+  std::int64_t sequence(std::int64_t group) const { return group / group_sizes.back(); }
+  std::int64_t packed_offset(const AttentionStrides& strides, std::int64_t group) const {
+    return group % group_sizes.back() * strides.group.back();
+  }
 };
 
 }  // namespace unfuse::cpu

@@ -82,6 +82,7 @@ class PackedLinearKernel final : public Kernel {
         has_residual_(spec.residual.has_value()),
         residual_stride_(has_residual_ ? leading_stride(*spec.residual, 1) : 0),
         epilogue_(spec.epilogue),
+        counted_rows_(spec.counted_rows),
         threads_(spec.threads) {}
 
   std::size_t scratch_bytes() const override {
@@ -89,6 +90,16 @@ class PackedLinearKernel final : public Kernel {
   }
 
   void run(std::span<void* const> operands, std::byte* scratch) const override {
+    if (counted_rows_) {
+      const std::int64_t rows = counted_part(rows_, *counted_rows_, operands.front());
+      return run_rows(operands.subspan(1), scratch, split_.of_rows(rows));
+    }
+    run_rows(operands, scratch, split_);
+  }
+
+ private:
+  void run_rows(std::span<void* const> operands, std::byte* scratch,
+                const ProductSplit& split) const {
     const auto& weight = static_cast<const PanelWeight&>(packed_from_operand(operands[1]));
     require(weight.layout().depth() == layout_.depth() &&
                 weight.layout().columns() == layout_.columns(),
@@ -96,7 +107,6 @@ class PackedLinearKernel final : public Kernel {
     PanelBlock whole;
     whole.input = static_cast<const float*>(operands.front());
     whole.input_stride = input_stride_;
-    whole.rows = rows_;
     whole.depth = layout_.depth();
     if (has_bias_) whole.bias = static_cast<const float*>(operands[2]);
     whole.epilogue = epilogue_;
@@ -104,24 +114,24 @@ class PackedLinearKernel final : public Kernel {
     whole.residual_stride = residual_stride_;
     whole.output = static_cast<float*>(operands.back());
     whole.output_stride = output_stride_;
-    parallel_for(threads_, split_.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(threads_, split.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
       PanelBlock block = whole;
       block.sums = reinterpret_cast<float*>(scratch) +
                    static_cast<std::size_t>(thread_index()) * sums_size();
-      for (std::int64_t part = begin; part < end; ++part) run_part(weight, part, block);
+      for (std::int64_t part = begin; part < end; ++part) run_part(weight, split, part, block);
     });
   }
 
- private:
   std::size_t sums_size() const {
     return static_cast<std::size_t>(split_.rows_at_once() * layout_.functions().width);
   }
 
-  void run_part(const PanelWeight& weight, std::int64_t part, const PanelBlock& whole) const {
-    const IndexRange rows = split_.rows_of(part);
-    const IndexRange panels = split_.panels_of(part);
-    for (std::int64_t row = rows.begin; row < rows.end; row += split_.rows_at_once()) {
-      const std::int64_t count = std::min(split_.rows_at_once(), rows.end - row);
+  void run_part(const PanelWeight& weight, const ProductSplit& split, std::int64_t part,
+                const PanelBlock& whole) const {
+    const IndexRange rows = split.rows_of(part);
+    const IndexRange panels = split.panels_of(part);
+    for (std::int64_t row = rows.begin; row < rows.end; row += split.rows_at_once()) {
+      const std::int64_t count = std::min(split.rows_at_once(), rows.end - row);
       for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
         PanelBlock block = cut(whole, row, count, layout_.first_column(panel));
         block.panel = weight.panel(panel);
@@ -152,6 +162,7 @@ class PackedLinearKernel final : public Kernel {
   bool has_residual_;
   std::int64_t residual_stride_;
   Epilogue epilogue_;
+  std::optional<std::int64_t> counted_rows_;
   int threads_;
 };
 
@@ -189,6 +200,7 @@ KernelPtr select_packed_linear(const PackedLinearSpec& spec) {
     require(spec.residual->sizes == expected, kName, "the residual's sizes do not fit");
   }
   if (spec.output.numel() == 0 || spec.input.numel() == 0) {
+    require(!spec.counted_rows, kName, "counted rows of an empty product");
     return select_empty_product(spec.epilogue, spec.output, spec.has_bias, spec.residual,
                                 spec.threads);
   }

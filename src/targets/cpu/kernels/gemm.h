@@ -24,9 +24,9 @@ PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, int th
 
 /// out[..., n] = epilogue(sum over k of input[..., k] * weight[n, k] + bias[n]) + residual[..., n]
 ///
-/// Operands: input, packed weight, bias (only if has_bias), residual (only if there is one),
-/// output. The residual may be the output's own memory with the same strides; it may not overlap it
-/// otherwise. The input may not overlap the output.
+/// Operands: row count (only if there are counted rows), input, packed weight, bias (only if
+/// has_bias), residual (only if there is one), output. The residual may be the output's own memory
+/// with the same strides; it may not overlap it otherwise. The input may not overlap the output.
 struct PackedLinearSpec {
   /// float32 [..., K], strides as packed_linear_reads says.
   OperandSpec input;
@@ -38,6 +38,8 @@ struct PackedLinearSpec {
   std::optional<OperandSpec> residual;
   /// float32 [..., N], strides as packed_linear_writes says.
   OperandSpec output;
+  /// See counted_part(). Neither the input nor the output is empty then.
+  std::optional<std::int64_t> counted_rows;
   int threads = 1;
 };
 

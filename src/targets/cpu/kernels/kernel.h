@@ -43,6 +43,15 @@ std::int64_t leading_stride(const OperandSpec& operand, std::int64_t trailing);
 /// Whether the last `count` dims lie in memory without gaps, in row-major order.
 bool trailing_dims_contiguous(const OperandSpec& operand, std::int64_t count);
 
+/// A kernel whose spec has `counted_rows`: so many rows are the operands' leading dims together,
+/// and a further operand, the first, an int64 in memory, tells at run time how many of them are
+/// computed, from the first on. What is written of others is undefined. Of `total` things in all,
+/// the same number in each row, this gives those in the rows that are computed.
+inline std::int64_t counted_part(std::int64_t total, std::int64_t counted_rows,
+                                 const void* row_count) {
+  return total / counted_rows * *static_cast<const std::int64_t*>(row_count);
+}
+
 /// For select_NAME: throws Error (kInternal) "NAME: MESSAGE" if `condition` does not hold.
 void require(bool condition, const char* kernel, const char* message);
 

@@ -123,6 +123,7 @@ class NormKernel final : public Kernel {
         has_sum_(spec.sum.has_value()),
         has_weight_(spec.has_weight),
         has_bias_(spec.has_bias),
+        counted_rows_(spec.counted_rows),
         threads_(spec.threads) {
     const auto leading = spec.input.sizes.size() - static_cast<std::size_t>(spec.normalized_rank);
     const auto first = [&](const Sizes& values) {
@@ -136,7 +137,7 @@ class NormKernel final : public Kernel {
     nest_ = make_loop_nest(first(spec.input.sizes),
                            {first(spec.input.strides), first(residual.strides), first(sum.strides),
                             first(spec.output.strides)},
-                           LoopOrder::kReorder);
+                           spec.counted_rows ? LoopOrder::kKeep : LoopOrder::kReorder);
     function_ = HWY_DYNAMIC_DISPATCH(norm_row_function)(spec.kind);
     add_ = HWY_DYNAMIC_DISPATCH(add_row_function)();
   }
@@ -147,6 +148,7 @@ class NormKernel final : public Kernel {
     const auto take = [&](bool is_there) {
       return is_there ? static_cast<float*>(operands[next++]) : nullptr;
     };
+    const void* row_count = take(counted_rows_.has_value());
     const float* input = take(true);
     const float* residual = take(has_residual_);
     const float* weight = take(has_weight_);
@@ -155,7 +157,8 @@ class NormKernel final : public Kernel {
     float* output = take(true);
     if (sum == nullptr) sum = output;  // a row of sums is normalized where it is
     const std::int64_t grain = std::max<std::int64_t>(1, kGrain / row_size_);
-    const std::int64_t rows = nest_.rows() * nest_.inner_size();
+    std::int64_t rows = nest_.rows() * nest_.inner_size();
+    if (counted_rows_) rows = counted_part(rows, *counted_rows_, row_count);
     parallel_for(threads_, rows, grain, [&](std::int64_t begin, std::int64_t end) {
       const auto walk = [&](std::size_t operand) {
         return RowWalker(nest_.sizes, nest_.strides[operand], begin);
@@ -178,6 +181,7 @@ class NormKernel final : public Kernel {
   std::int64_t row_size_ = 1;
   double eps_;
   bool has_residual_, has_sum_, has_weight_, has_bias_;
+  std::optional<std::int64_t> counted_rows_;
   int threads_;
   NormRowFunction function_;
   AddRowFunction add_;

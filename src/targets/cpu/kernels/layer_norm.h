@@ -13,8 +13,8 @@ enum class NormKind {
   kRmsNorm,    ///< x / sqrt(mean(x^2) + eps) * weight
 };
 
-/// Operands: input, residual (only if there is one), weight (only if has_weight), bias (only if
-/// has_bias), sum (only if there is one), output.
+/// Operands: row count (only if there are counted rows), input, residual (only if there is one),
+/// weight (only if has_weight), bias (only if has_bias), sum (only if there is one), output.
 struct NormSpec {
   NormKind kind = NormKind::kLayerNorm;
   /// float32; the last `normalized_rank` dims are contiguous (trailing_dims_contiguous), the
@@ -32,6 +32,7 @@ struct NormSpec {
   std::optional<OperandSpec> sum = std::nullopt;
   /// float32, input's sizes, strides as for the input. May be the input's own memory.
   OperandSpec output;
+  std::optional<std::int64_t> counted_rows = std::nullopt;  ///< see counted_part()
   int threads = 1;
 };
 

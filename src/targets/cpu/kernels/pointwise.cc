@@ -58,6 +58,7 @@ class PointwiseKernel final : public Kernel {
 
   void add_operands();
   void choose_tiles();
+  std::int64_t tiles_of(std::int64_t elements) const;
   TileRange range_of(std::int64_t tile) const;
   std::byte* slot(const Workspace& workspace, int reg) const;
   std::byte* direct_memory(std::size_t operand, void* memory, const TileRange& range) const;
@@ -149,7 +150,8 @@ void PointwiseKernel::add_operands() {
                          schedule_.instructions.back().compute.result == spec_.program.outputs[i];
     if (is_last && operand.is_natural) direct_output_ = static_cast<int>(i);
   }
-  nest_ = make_loop_nest(spec_.sizes, std::move(strides), LoopOrder::kReorder);
+  nest_ = make_loop_nest(spec_.sizes, std::move(strides),
+                         spec_.counted_rows ? LoopOrder::kKeep : LoopOrder::kReorder);
   for (std::size_t i = 0; i < operands_.size(); ++i) {
     const Sizes& walked = nest_.strides[i];
     bool is_dense = walked.back() == 1 || nest_.inner_size() == 1;
@@ -178,6 +180,13 @@ void PointwiseKernel::choose_tiles() {
   const std::int64_t work = steps * rows_in_tile_ * columns_in_tile_;
   grain_ = std::max<std::int64_t>(1, kMinimumWork / std::max<std::int64_t>(1, work));
   threads_ = std::max(1, spec_.threads);
+}
+
+/// The first tiles, as far as they hold the first elements in row-major order.
+std::int64_t PointwiseKernel::tiles_of(std::int64_t elements) const {
+  const std::int64_t size = nest_.inner_size();
+  if (tiles_in_row_ == 1) return divide_up(divide_up(elements, size), rows_in_tile_);
+  return elements / size * tiles_in_row_ + divide_up(elements % size, columns_in_tile_);
 }
 
 TileRange PointwiseKernel::range_of(std::int64_t tile) const {
@@ -316,7 +325,13 @@ void PointwiseKernel::run_tile(const Workspace& workspace, const TileRange& rang
 }
 
 void PointwiseKernel::run(std::span<void* const> operands, std::byte* scratch) const {
-  parallel_for(threads_, tile_count_, grain_, [&](std::int64_t begin, std::int64_t end) {
+  std::int64_t tiles = tile_count_;
+  if (spec_.counted_rows && tiles > 0) {
+    const std::int64_t elements = nest_.rows() * nest_.inner_size();
+    tiles = tiles_of(counted_part(elements, *spec_.counted_rows, operands.front()));
+    operands = operands.subspan(1);
+  }
+  parallel_for(threads_, tiles, grain_, [&](std::int64_t begin, std::int64_t end) {
     std::byte* own = scratch + static_cast<std::size_t>(thread_index()) * thread_bytes_;
     const Workspace workspace = {operands, own + registers_bytes_, reinterpret_cast<void**>(own)};
     fill_constants(workspace);

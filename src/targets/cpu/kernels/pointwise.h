@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "targets/cpu/kernels/kernel.h"
@@ -146,7 +147,7 @@ struct PointwiseProgram {
   std::vector<int> outputs;
 };
 
-/// Operands: inputs in order, outputs in order.
+/// Operands: row count (only if there are counted rows), inputs in order, outputs in order.
 struct PointwiseSpec {
   PointwiseProgram program;
   /// Every operand has these sizes; broadcast dims have stride 0. Rank 0 to any.
@@ -157,6 +158,7 @@ struct PointwiseSpec {
   /// Any strides that do not overlap. An output may be an input's own memory if dtype size and
   /// strides are the same, and no other input overlaps it.
   std::vector<OperandSpec> outputs;
+  std::optional<std::int64_t> counted_rows;  ///< see counted_part(); of `sizes`
   int threads = 1;
 };
 

@@ -52,6 +52,12 @@ ProductSplit::ProductSplit(std::int64_t rows, const PanelLayout& layout, int thr
   }
 }
 
+ProductSplit ProductSplit::of_rows(std::int64_t rows) const {
+  ProductSplit split = *this;
+  split.rows_ = rows;
+  return split;
+}
+
 IndexRange ProductSplit::rows_of(std::int64_t part) const {
   return part_of(rows_, row_parts_, part / panel_parts_);
 }

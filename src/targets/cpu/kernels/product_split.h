@@ -25,6 +25,9 @@ class ProductSplit {
   /// the arithmetic, in elements of the input: more than 1 if each part packs its panels itself.
   ProductSplit(std::int64_t rows, const PanelLayout& layout, int threads, std::int64_t panel_cost);
 
+  /// The same for the first of the rows: as many parts, of which some may be empty.
+  ProductSplit of_rows(std::int64_t rows) const;
+
   std::int64_t parts() const { return row_parts_ * panel_parts_; }
   IndexRange rows_of(std::int64_t part) const;
   IndexRange panels_of(std::int64_t part) const;

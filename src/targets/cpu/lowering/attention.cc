@@ -62,11 +62,9 @@ View attention_result(const Node& node, LoweringContext& context) {
   return context.result_in_order(node.result(), order);
 }
 
-void lower_attention(const Node& node, LoweringContext& context) {
-  const View to = attention_result(node, context);
-  const View query = attention_operand(context, node.argument("query").value(), to.sizes());
-  const View key = attention_operand(context, node.argument("key").value(), to.sizes());
-  const View value = attention_operand(context, node.argument("value").value(), to.sizes());
+/// The scalar arguments, and the operands that every kind of attention has.
+AttentionSpec attention_spec(const Node& node, const LoweringContext& context, const View& query,
+                             const View& key, const View& value, const View& to) {
   AttentionSpec spec;
   spec.query = query.spec;
   spec.key = key.spec;
@@ -78,6 +76,15 @@ void lower_attention(const Node& node, LoweringContext& context) {
   const Argument& scale = node.argument("scale");
   spec.scale = static_cast<float>(
       scale.is_none() ? 1 / std::sqrt(static_cast<double>(query.sizes().back())) : scale.number());
+  return spec;
+}
+
+void lower_attention(const Node& node, LoweringContext& context) {
+  const View to = attention_result(node, context);
+  const View query = attention_operand(context, node.argument("query").value(), to.sizes());
+  const View key = attention_operand(context, node.argument("key").value(), to.sizes());
+  const View value = attention_operand(context, node.argument("value").value(), to.sizes());
+  AttentionSpec spec = attention_spec(node, context, query, key, value, to);
   std::vector<View> inputs = {query, key, value};
   if (const Value* mask = node.argument("mask").value_or_null()) {
     Sizes sizes = query.sizes();
@@ -90,8 +97,39 @@ void lower_attention(const Node& node, LoweringContext& context) {
   context.emit(select_attention(spec), inputs, {to});
 }
 
+/// [B, H, L, D] with rows (b, l) at one distance from each other.
+View with_even_rows(LoweringContext& context, const Value* value) {
+  const View view = context.view(value);
+  const std::vector<std::int64_t> order = passes::swapped_order(4, 1, 2);
+  const View rows = permuted(view, order);
+  const bool is_even =
+      rows.size(0) <= 1 || rows.size(1) <= 1 || rows.stride(0) == rows.size(1) * rows.stride(1);
+  if (is_even && has_dense_rows(view.spec)) return view;
+  const View copied = context.temporary(view.dtype(), rows.sizes());
+  context.copy(rows, copied);
+  return permuted(copied, order);
+}
+
+void lower_packed_attention(const Node& node, LoweringContext& context) {
+  const View to = context.result_in_order(node.result(), passes::swapped_order(4, 1, 2));
+  const View query = with_even_rows(context, node.argument("query").value());
+  const View key = with_even_rows(context, node.argument("key").value());
+  const View value = with_even_rows(context, node.argument("value").value());
+  AttentionSpec spec = attention_spec(node, context, query, key, value, to);
+  spec.is_packed = true;
+  std::vector<View> inputs = {context.view(node.argument("offsets").value()), query, key, value};
+  if (const Value* mask = node.argument("mask").value_or_null()) {
+    Sizes sizes = query.sizes();
+    sizes.back() = sizes[2];
+    inputs.push_back(broadcast(context.contiguous(context.view(mask)), sizes));
+    spec.mask = inputs.back().spec;
+  }
+  context.emit(select_attention(spec), inputs, {to});
+}
+
 constexpr LoweringRow kRows[] = {
     {"unfuse.attention", accept_attention, lower_attention},
+    {"unfuse.packed_attention", refuse_from_outside, lower_packed_attention},
 };
 
 }  // namespace

@@ -125,6 +125,16 @@ std::optional<View> LoweringContext::packed(const Node& node) const {
   return found->second;
 }
 
+std::optional<RowLimit> LoweringContext::row_limit() const {
+  if (row_counts_ == nullptr) return std::nullopt;
+  const auto found = row_counts_->find(node_);
+  if (found == row_counts_->end()) return std::nullopt;
+  const View offsets = view(found->second.offsets);
+  RowLimit limit{selected(offsets, 0, offsets.size(0) - 1), evaluate(found->second.rows)};
+  if (limit.rows == 0) return std::nullopt;
+  return limit;
+}
+
 void LoweringContext::emit(KernelPtr kernel, const std::vector<View>& inputs,
                            const std::vector<View>& outputs, std::optional<std::int64_t> bytes) {
   const bool empty = std::all_of(outputs.begin(), outputs.end(),

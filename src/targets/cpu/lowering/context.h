@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "targets/cpu/fusion/packed_row_counts.h"
 #include "targets/cpu/kernels/kernel.h"
 #include "targets/cpu/plan.h"
 
@@ -46,6 +47,12 @@ struct Buffer {
   std::int64_t bytes = 0;        ///< from there on; views stay within
   int first_step = -1;           ///< that touches it; -1 when none does
   int last_step = -1;
+};
+
+/// Rows that a run fills but in part, the first ones (see PackedRowCount).
+struct RowLimit {
+  View count;             ///< one int64
+  std::int64_t rows = 0;  ///< at most
 };
 
 /// Builds the steps of a plan, node by node. A lowering looks its operands up with view(), says
@@ -93,6 +100,10 @@ class LoweringContext {
   /// The operand of a kernel that takes the packed constant of this node, when there is one.
   std::optional<View> packed(const Node& node) const;
 
+  /// How many rows of the node's result a run fills, when that is less than all: the leading
+  /// dimensions are the rows.
+  std::optional<RowLimit> row_limit() const;
+
   /// Adds a step. Does nothing when every output is empty. Throws Error (kInternal) for a view that
   /// leaves its buffer. `bytes` are those that the kernel reads and writes; they need to be told
   /// where it does not touch every element of its operands.
@@ -106,6 +117,7 @@ class LoweringContext {
   /// Asks that `value`, if a kernel writes it, is written here.
   void set_destination(const Value* value, View view);
   void set_packed(const Node* node, View view);
+  void set_row_counts(const PackedRowCounts* counts) { row_counts_ = counts; }
   /// Brackets the lowering of a node, or of a group whose last node it is; end_node throws Error
   /// (kInternal) when a result is missing or has other sizes than its type says.
   void begin_node(const Node* node, const std::vector<const Node*>* group = nullptr) {
@@ -128,6 +140,7 @@ class LoweringContext {
 
   const SymbolValues* symbols_;
   int threads_;
+  const PackedRowCounts* row_counts_ = nullptr;
   const Node* node_ = nullptr;
   const std::vector<const Node*>* group_ = nullptr;
   std::vector<Buffer> buffers_;

@@ -14,6 +14,7 @@ std::span<const LoweringRow> creation_lowerings();
 std::span<const LoweringRow> indexing_lowerings();
 std::span<const LoweringRow> matmul_lowerings();
 std::span<const LoweringRow> norms_lowerings();
+std::span<const LoweringRow> packed_rows_lowerings();
 std::span<const LoweringRow> pooling_lowerings();
 std::span<const LoweringRow> reductions_lowerings();
 std::span<const LoweringRow> scan_lowerings();

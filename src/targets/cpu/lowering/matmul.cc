@@ -114,6 +114,11 @@ void lower_packed_linear(const Node& node, LoweringContext& context, const View&
     spec.residual = context.view(residual).spec;
     inputs.push_back(context.view(residual));
   }
+  const std::optional<RowLimit> limit = context.row_limit();
+  if (limit && input.numel() > 0 && to.numel() > 0) {
+    spec.counted_rows = limit->rows;
+    inputs.insert(inputs.begin(), limit->count);
+  }
   context.emit(select_packed_linear(spec), inputs, {to});
   if (residual != nullptr && !in_kernel) add_in_place(context, to, context.view(residual));
 }

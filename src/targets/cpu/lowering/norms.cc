@@ -56,6 +56,10 @@ void emit_norm(LoweringContext& context, NormKind kind, const View& input, std::
   for (const Value* value : {weight, bias}) {
     if (value != nullptr) inputs.push_back(row_operand(context, value, normalized));
   }
+  if (const std::optional<RowLimit> limit = context.row_limit()) {
+    spec.counted_rows = limit->rows;
+    inputs.insert(inputs.begin(), limit->count);
+  }
   context.emit(select_norm(spec), inputs, outputs);
 }
 

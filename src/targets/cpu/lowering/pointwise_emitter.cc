@@ -169,6 +169,10 @@ void PointwiseEmitter::finish(const std::vector<int>& registers, const Sizes& si
   spec.program.instructions = std::move(instructions_);
   for (int index : registers) spec.program.outputs.push_back(renumber(index));
   for (const View& result : results) spec.outputs.push_back(result.spec);
+  if (const std::optional<RowLimit> limit = context_->row_limit()) {
+    spec.counted_rows = limit->rows;
+    operands.insert(operands.begin(), limit->count);
+  }
   context_->emit(select_pointwise(spec), operands, results);
 }
 

@@ -31,8 +31,9 @@ std::vector<LoweringRow> collect_rows() {
   std::vector<LoweringRow> rows;
   for (const auto family :
        {attention_lowerings(), convolution_lowerings(), copies_lowerings(), creation_lowerings(),
-        indexing_lowerings(), matmul_lowerings(), norms_lowerings(), pooling_lowerings(),
-        reductions_lowerings(), scan_lowerings(), softmax_lowerings(), views_lowerings()}) {
+        indexing_lowerings(), matmul_lowerings(), norms_lowerings(), packed_rows_lowerings(),
+        pooling_lowerings(), reductions_lowerings(), scan_lowerings(), softmax_lowerings(),
+        views_lowerings()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   for (const auto family :

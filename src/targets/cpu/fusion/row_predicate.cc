@@ -1,0 +1,88 @@
+#include "targets/cpu/fusion/row_predicate.h"
+
+#include "passes/canonical.h"
+#include "targets/cpu/fusion/matching.h"
+
+namespace unfuse::cpu {
+namespace {
+
+/// A mask on the way back to what it was made of.
+struct Step {
+  Value* value;
+  RowLayout layout;
+  bool is_negated = false;
+};
+
+bool compares_with_zero(const Node& node) {
+  return node.argument(1).is_constant_scalar() && node.argument(1).number() == 0;
+}
+
+/// Whether zero, and nothing else, becomes zero.
+bool keeps_zeros(const Node& conversion) {
+  return conversion.result()->dtype() == DType::kBool ||
+         !is_floating_point(conversion.input(0)->dtype());
+}
+
+std::optional<Step> before(const Step& step, const RowSizes& rows) {
+  const Node* node = step.value->producer();
+  if (node == nullptr) return std::nullopt;
+  Step made = step;
+  if (node->is("aten.logical_not.default")) {
+    made.is_negated = !step.is_negated;
+  } else if (node->is("aten.eq.Scalar") && compares_with_zero(*node)) {
+    made.is_negated = !step.is_negated;
+  } else if (node->is("aten.ne.Scalar") && compares_with_zero(*node)) {
+  } else if (node->is("aten._to_copy.default") && keeps_zeros(*node)) {
+  } else if (node->is("aten.reshape.default")) {
+    const auto layout = step.layout.reshaped(node->input(0)->sizes());
+    if (!layout) return std::nullopt;
+    made.layout = *layout;
+  } else if (node->is("aten.expand.default")) {
+    const auto layout = step.layout.of_operand(node->input(0)->sizes(), step.value->sizes(), rows);
+    if (!layout || !layout->has_all_rows(rows)) return std::nullopt;
+    made.layout = *layout;
+  } else {
+    return std::nullopt;
+  }
+  made.value = node->input(0);
+  return made;
+}
+
+}  // namespace
+
+Value* RowPredicate::build(Builder& builder, Value* placed, const RowSizes& rows) const {
+  Value* value = passes::reshape(builder, placed, {rows.batch, rows.length});
+  if (value->dtype() != DType::kBool) {
+    const char* op = is_negated ? "aten.eq.Scalar" : "aten.ne.Scalar";
+    return passes::call(builder, op, {value, 0});
+  }
+  return is_negated ? passes::call(builder, "aten.logical_not.default", {value}) : value;
+}
+
+std::optional<RowPredicate> row_predicate(Value* mask, const RowLayout& layout,
+                                          const RowSizes& rows) {
+  std::optional<RowPredicate> found;
+  for (std::optional<Step> step = Step{mask, layout}; step; step = before(*step, rows)) {
+    if (step->layout.is_rows_only(rows)) found = {step->value, step->is_negated};
+  }
+  return found;
+}
+
+// Of a and b, both are true where the whole is; so not (a and b) is true where not a is.
+bool is_implied(const RowPredicate& predicate, const RowPredicate& by, const RowSizes& rows) {
+  if (predicate == by) return true;
+  if (!predicate.is_negated || !predicate.root->produced_by("aten.logical_and.default")) {
+    return false;
+  }
+  const Node& both = *predicate.root->producer();
+  for (const int side : {0, 1}) {
+    Value* part = both.input(side);
+    if (part->sizes() != std::vector<Dim>{rows.batch, rows.length}) continue;
+    const auto part_predicate =
+        row_predicate(part, RowLayout::with_rows_at(part->sizes(), 0, 1), rows);
+    if (part_predicate && part_predicate->negated() == by) return true;
+  }
+  return false;
+}
+
+}  // namespace unfuse::cpu
