@@ -76,6 +76,8 @@ class LevelExporter {
   void find_pending(const std::vector<Node*>& nodes);
   void write_pending(int before);
   bool write_arithmetic(int serial);
+  /// Throws RegionChanged when the operand is gone.
+  Argument recorded_operand(const Json& operand) const;
   void write_region(int serial, const std::vector<Node*>& nodes);
   void write_node(Node* node);
   bool write_as_recorded(Node* node);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pt2/archive.h"
+#include "pt2/failure.h"
 #include "pt2/level_export.h"
 #include "pt2/signature_export.h"
 #include "pt2/zip_writer.h"
@@ -33,8 +34,9 @@ void learn_sizes(const RecordedLevel& level, SymbolTable& symbols, SizeExporter&
       for (std::size_t i = 0; i < extents.size(); ++i) learn(extents.at(i));
     }
   }
-  const Json numbers = level.json.read.at("sym_int_values");
-  for (const std::string& name : numbers.keys()) learn(numbers.at(name));
+  const auto numbers = level.json.read.find("sym_int_values");
+  if (!numbers) return;
+  for (const std::string& name : numbers->keys()) learn(numbers->at(name));
 }
 
 std::vector<Node*> nodes_of(const Graph& graph) {
@@ -133,6 +135,10 @@ Members members_of(const ExportedProgram& program, const WriteOptions& options) 
   ProgramWriter writer(program);
   try {
     return writer.members(options);
+  } catch (const ordered_json::exception& error) {
+    // The reader is content with less than the schema asks for.
+    fail(program.archive->path(),
+         "'models/" + program.model + ".json' is not of the schema: " + error.what());
   } catch (const RegionChanged&) {
     if (options.dissolve_regions) {
       throw Error(ErrorKind::kInternal, "a value of the graph has no name in the file");

@@ -23,7 +23,14 @@ Replacement layer_norm(RewriteContext& at, const Node& node) {
       {node.result()->type(), type, type}));
 }
 
+// The op takes what lies contiguous: it refuses another input, and misreads another weight.
+Argument contiguous_or_none(Builder& builder, const Argument& argument) {
+  Value* value = argument.value_or_null();
+  return value == nullptr ? Argument() : contiguous(builder, value);
+}
+
 Replacement group_norm(RewriteContext& at, const Node& node) {
+  Builder& builder = at.builder;
   const Value* input = node.input(0);
   const Dim& batch = input->size(0);
   const Dim& channels = input->size(1);
@@ -31,10 +38,12 @@ Replacement group_norm(RewriteContext& at, const Node& node) {
   for (std::int64_t i = 2; i < input->rank(); ++i) elements *= input->size(i);
   const Argument& groups = node.argument(1);
   const TensorType type = statistics(input, {batch, groups.dim()});
-  return replace_by(first_result(at.builder, node, "aten.native_group_norm.default",
-                                 {node.argument(0), node.argument(2), node.argument(3), batch,
-                                  channels, elements, groups, node.argument(4)},
-                                 {node.result()->type(), type, type}));
+  return replace_by(first_result(
+      builder, node, "aten.native_group_norm.default",
+      {contiguous_or_none(builder, node.argument(0)), contiguous_or_none(builder, node.argument(2)),
+       contiguous_or_none(builder, node.argument(3)), batch, channels, elements, groups,
+       node.argument(4)},
+      {node.result()->type(), type, type}));
 }
 
 Replacement batch_norm(RewriteContext& at, const Node& node) {

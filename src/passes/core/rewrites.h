@@ -16,6 +16,9 @@ std::span<const RewriteRow> core_products();
 std::span<const RewriteRow> core_softmax();
 std::span<const RewriteRow> core_views();
 
+/// The value, or a copy of it where it may not lie contiguous in memory.
+Value* contiguous(Builder& builder, Value* value);
+
 /// aten.view.default to `sizes`, behind a copy where the value may not lie contiguous in memory.
 Value* view(Builder& builder, Value* value, const std::vector<Dim>& sizes);
 

@@ -7,9 +7,9 @@ namespace {
 // Ops that write their result row by row, whatever lies in front of them.
 bool gives_contiguous(std::string_view op) {
   for (const std::string_view known :
-       {"aten.mm.default", "aten.bmm.default", "aten.addmm.default", "aten.cat.default",
-        "aten.embedding.default", "aten.full.default", "aten.arange.start_step",
-        "aten.index_select.default", "aten.native_layer_norm.default"}) {
+       {"aten.mm.default", "aten.bmm.default", "aten.addmm.default", "aten.embedding.default",
+        "aten.full.default", "aten.arange.start_step", "aten.index_select.default",
+        "aten.native_layer_norm.default"}) {
     if (op == known) return true;
   }
   return false;
@@ -30,7 +30,8 @@ bool lies_contiguous(const Graph& graph, const Value* value, int budget = kFollo
   if (node->is("aten.view.default")) return true;     // view() below made it
   if (node->is("aten.reshape.default")) return true;  // and will make this
   if (gives_contiguous(node->op().name)) return true;
-  if (!node->op().traits.pointwise || node->results().size() != 1) return false;
+  const bool follows = node->op().traits.pointwise || node->is("aten.cat.default");
+  if (!follows || node->results().size() != 1) return false;
   // Of operands that all lie contiguous, so does what is as large as one of them.
   bool as_large = false;
   for (const Value* operand : node->operands()) {
@@ -38,7 +39,7 @@ bool lies_contiguous(const Graph& graph, const Value* value, int budget = kFollo
     if (!lies_contiguous(graph, operand, budget - 1)) return false;
     as_large = as_large || operand->sizes() == value->sizes();
   }
-  return as_large;
+  return as_large || node->is("aten.cat.default");
 }
 
 Replacement reshaped(RewriteContext& at, const Node& node) {
@@ -49,13 +50,15 @@ constexpr RewriteRow kRows[] = {{"aten.reshape.default", reshaped}};
 
 }  // namespace
 
+Value* contiguous(Builder& builder, Value* value) {
+  if (lies_contiguous(builder.graph(), value)) return value;
+  return call(builder, "aten.clone.default", {value},
+              {{"memory_format", MemoryFormat::kContiguous}});
+}
+
 Value* view(Builder& builder, Value* value, const std::vector<Dim>& sizes) {
   if (value->sizes() == sizes) return value;
-  if (!lies_contiguous(builder.graph(), value)) {
-    value = call(builder, "aten.clone.default", {value},
-                 {{"memory_format", MemoryFormat::kContiguous}});
-  }
-  return call(builder, "aten.view.default", {value, sizes});
+  return call(builder, "aten.view.default", {contiguous(builder, value), sizes});
 }
 
 std::span<const RewriteRow> core_views() { return kRows; }

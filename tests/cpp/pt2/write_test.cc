@@ -145,6 +145,19 @@ TEST_F(Written, OpaqueNodesTakeNewOperands) {
   EXPECT_EQ(print(again.graph), print(program.graph));
 }
 
+// What a region gave is gone: its nodes go on without it.
+TEST_F(Written, RegionsThatChangedAreDissolved) {
+  ExportedProgram program = read(data_path("reader/regions.pt2"));
+  Graph& graph = program.graph;
+  Node* inside = node_of(graph, "aten.add.Tensor");
+  ASSERT_NE(inside, nullptr);
+  graph.replace_all_uses(inside->result(), inside->input(0));
+  graph.erase(inside);
+  const ExportedProgram again = write_and_read(program);
+  EXPECT_EQ(again.graph.node_count(), graph.node_count());
+  verify(again.graph, "written");
+}
+
 TEST_F(Written, AnOldFileStaysWhereTheNewOneCannotBeWritten) {
   const ExportedProgram program = read(data_path("encoder_layer.pt2"));
   std::ofstream(path("model.pt2")) << "old";

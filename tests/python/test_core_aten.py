@@ -1,0 +1,109 @@
+"""Down to core ATen: functions of every kind, that give what they gave, in core ops alone."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+import unfuse
+from torch import nn
+from torch.export import Dim, export
+
+
+def is_core(program):
+    targets = [node.target for node in program.graph.nodes]
+    ops = [target for target in targets if isinstance(target, torch._ops.OpOverload)]
+    return all(torch.Tag.core in op.tags for op in ops)
+
+
+class Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def heads(x, groups=1):
+    """[3, 5, 16] as queries, and as keys and values of fewer heads."""
+    q = x.unflatten(-1, (4, 4)).transpose(1, 2)
+    kv = q[:, :: 4 // groups] if groups > 1 else q
+    return q, kv, kv.flip(-1)
+
+
+def hidden(x):
+    return (x.sum(-1) > 0)[:, None, None]
+
+
+FUNCTIONS = {
+    "silu": F.silu,
+    "hardswish": F.hardswish,
+    "hardsigmoid": F.hardsigmoid,
+    "softplus": lambda x: F.softplus(30 * x) + F.softplus(x, 0.5, 2),
+    "mish": F.mish,
+    "logsigmoid": F.logsigmoid,
+    "gelu": lambda x: F.gelu(x) + F.gelu(x, approximate="tanh"),
+    "exp2_frac": lambda x: torch.exp2(x) + torch.frac(x),
+    "softmax": lambda x: x.softmax(-1) + x.log_softmax(0) + F.softmin(x, 1),
+    "softmax_dtype": lambda x: torch.softmax(x, 1, dtype=torch.float64),
+    "safe_softmax": lambda x: torch.ops.aten._safe_softmax(
+        x.masked_fill(hidden(x)[..., 0, :, None], -torch.inf), -1
+    ),
+    "triangles": lambda x: x.tril(1) + x.triu(-1) + (x > 0).tril().float(),
+    "fills": lambda x: (
+        x.masked_fill(x > 0, 2) + torch.where(x < 0, x, 3.0) + torch.where(x < 1, 2.0, x)
+    ),
+    "numbers": lambda x: (2 - x) + torch.rsub(x, 3, alpha=2) + x // 0.5 + x // (x + 9),
+    "all": lambda x: (x > -1).all(-1) | (x > 0).all() | (x > 1).any(0)[0, 0],
+    "reductions": lambda x: (
+        x.std(-1) + x.var(-1, correction=0) + x.amax(-1) + x.norm(dim=-1) + x.mean(-1)
+    ),
+    "shapes": lambda x: (
+        torch.stack([*x.chunk(2, -1)], 1).flatten(1).roll(2, 1).squeeze().repeat(1, 2)
+    ),
+    "views": lambda x: x.transpose(0, 1).reshape(5, -1).t().reshape(-1, 5),
+    "splits": lambda x: torch.cat([part.transpose(0, 1) for part in x.split([4, 12], -1)], -1),
+    "pad": lambda x: F.pad(x, (1, 2)).cumsum(-1),
+    "einsum": lambda x: torch.einsum("bld,bmd->blm", x, x),
+    "matmul": lambda x: x @ x.transpose(1, 2) @ x + x @ x[0].t() @ x[1] + (x[0] @ x[1, 0])[:, None],
+    "matmul_broadcast": lambda x: x[:, None] @ x.transpose(1, 2)[None],
+    "linear": lambda x: F.linear(x, x[0], x[0, :, 0]) + F.linear(x, x[0]),
+    "glu": F.glu,
+    "rms_norm": lambda x: F.rms_norm(x, (16,), x[0, 0]) + F.rms_norm(x, (5, 16), eps=0.1),
+    "layer_norm": lambda x: F.layer_norm(x, (16,), x[0, 0], x[0, 1]) + F.layer_norm(x, (5, 16)),
+    "group_norm": lambda x: F.group_norm(
+        x.transpose(1, 2), 4, x[0, 0].contiguous(), x[0, 1].contiguous()
+    ),
+    "batch_norm": lambda x: F.batch_norm(x.transpose(1, 2), x[0, 0], x[0, 1].abs() + 1),
+    "pools": lambda x: F.max_pool2d(x, 2) + F.avg_pool2d(x, 2) + F.adaptive_avg_pool2d(x, (2, 8)),
+    "conv": lambda x: F.conv1d(x.transpose(1, 2), x[:, :3].transpose(1, 2), padding="same"),
+    "sdpa": lambda x: F.scaled_dot_product_attention(*heads(x)),
+    "sdpa_causal": lambda x: F.scaled_dot_product_attention(*heads(x), is_causal=True, scale=0.3),
+    "sdpa_bool": lambda x: F.scaled_dot_product_attention(*heads(x), attn_mask=hidden(x)),
+    "sdpa_float": lambda x: F.scaled_dot_product_attention(*heads(x), attn_mask=x[:, None, :, :5]),
+    "sdpa_groups": lambda x: F.scaled_dot_product_attention(*heads(x, 2), enable_gqa=True),
+    "embedding": lambda x: F.embedding(x.argmax(1), x[0]),
+    "gather": lambda x: x.gather(1, x.argmax(1, keepdim=True)),
+    "index": lambda x: x[[0, 2], :, [1, 3]] + x.index_select(1, torch.tensor([0, 2, 4]))[0, 0, 0],
+    "in_place": lambda x: (
+        x.clone().mul_(2).add_(1).transpose(0, 1).clamp_(min=0)[1:].zero_() + x[0, 0, 0]
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "dynamic,dtype", [(False, torch.float32), (True, torch.float32), (False, torch.bfloat16)]
+)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name, dynamic, dtype):
+    model, x = Function(FUNCTIONS[name]).eval(), torch.randn(3, 5, 16).to(dtype)
+    sizes = ({0: Dim.AUTO, 1: Dim.AUTO},) if dynamic else None
+    program = export(model, (x,), dynamic_shapes=sizes)
+    core = unfuse.decompose(program, to="core", strict=True)
+    assert is_core(core)
+    # Inputs may lie otherwise than those that were exported with.
+    for given in (x, x.transpose(0, 2).contiguous().transpose(0, 2)):
+        result, expected = core.module()(given), model(given)
+        tolerance = {"rtol": 0.02, "atol": 0.05} if dtype is torch.bfloat16 else {}
+        torch.testing.assert_close(
+            result, expected, equal_nan=True, check_stride=False, **tolerance
+        )
