@@ -3,6 +3,7 @@
 compiled = torch.compile(model, backend="unfuse")   # no import of unfuse is needed for this
 print(unfuse.explain(model, *inputs))               # what becomes of the model
 run = unfuse.load("model.pt2")                      # torch.export archives, with NumPy alone too
+unfuse.export_onnx("model.pt2", "model.onnx")       # the same, opened, for other tools
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if _has_torch:
 from unfuse import _unfuse  # noqa: E402
 
 from .errors import EagerFallbackWarning, Error  # noqa: E402
+from .onnx_export import export_onnx  # noqa: E402
 from .profile import Profile, profile  # noqa: E402
 from .program import Program, load  # noqa: E402
 
@@ -52,6 +54,7 @@ __all__ = [
     "decompose",
     "decomposition_table",
     "explain",
+    "export_onnx",
     "load",
     "profile",
     "refresh",

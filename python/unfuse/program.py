@@ -44,11 +44,11 @@ def load(
         raise Error(f"threads cannot be {threads}", hint=f"it is from 0 to {_MOST_THREADS}")
     if not isinstance(model, str):
         raise Error(f"model cannot be {model!r}", hint="it is a name in the archive, a str")
-    native = _unfuse.Program.load(_file_name(path), fully_masked_rows, threads, model)
+    native = _unfuse.Program.load(file_name(path), fully_masked_rows, threads, model)
     return Program(native, threads)
 
 
-def _file_name(path: Any) -> bytes:
+def file_name(path: Any) -> bytes:
     """As the system takes it, whatever its characters."""
     name = path.__fspath__() if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):

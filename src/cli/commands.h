@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "program/onnx_export.h"
 #include "unfuse/program.h"
 
 namespace unfuse::cli {
@@ -69,10 +70,19 @@ struct DecomposeOptions {
   bool json = false;
 };
 
+struct ExportOptions {
+  ModelFile model;
+  std::string output;
+  OnnxOptions onnx;
+  bool strict = false;  ///< for symmetry with other commands: an export always is
+};
+
 int inspect(const InspectOptions& options);
 int run(const RunOptions& options);
 int verify(const VerifyOptions& options);
 int decompose(const DecomposeOptions& options);
+/// Writes an ONNX model.
+int export_onnx(const ExportOptions& options);
 /// Prints docs/ops.md.
 int list_ops();
 

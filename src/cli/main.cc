@@ -30,6 +30,7 @@ Examples:
   unfuse run model.pt2 --random --size s0=8 --repeat 20 --profile
   unfuse verify model.pt2 --inputs in.npz --expect out.npz
   unfuse decompose model.pt2 -o plain.pt2
+  unfuse export model.pt2 -o model.onnx --opset 23
 
 verify: an element is equal when |got - expected| <= atol + rtol * |expected|; NaN equals NaN. "max rel" is
 the largest |got - expected| / |expected|: inf where 0 is expected and something else came.
@@ -84,14 +85,18 @@ void add_model(CLI::App* command, ModelFile& model) {
       ->option_text("NAME");
 }
 
-void add_compile_options(CLI::App* command, CompileOptions& options) {
-  add_count(command, "--threads", options.threads, 4096,
-            "Threads to run on. Default: OMP_NUM_THREADS, or all cores.");
+void add_fully_masked_rows(CLI::App* command, FullyMaskedRows& rows) {
   add_parsed<FullyMaskedRows>(
-      command, "--fully-masked-rows", options.fully_masked_rows, parse_rows,
+      command, "--fully-masked-rows", rows, parse_rows,
       "What attention gives where every key is masked: what the op in the model gives (op), or "
       "zero. Default: op.")
       ->option_text("op|zero");
+}
+
+void add_compile_options(CLI::App* command, CompileOptions& options) {
+  add_count(command, "--threads", options.threads, 4096,
+            "Threads to run on. Default: OMP_NUM_THREADS, or all cores.");
+  add_fully_masked_rows(command, options.fully_masked_rows);
 }
 
 CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
@@ -196,6 +201,32 @@ CLI::App* add_decompose(CLI::App& app, DecomposeOptions& options) {
   return command;
 }
 
+int parse_opset(const std::string& text, const std::string& where) {
+  if (text == "newest") return onnx::kNewestOpset;
+  return static_cast<int>(parse_whole(text, {onnx::kOldestOpset, onnx::kNewestOpset}, where));
+}
+
+CLI::App* add_export(CLI::App& app, ExportOptions& options) {
+  CLI::App* command =
+      app.add_subcommand("export", "Writes a model, its fused ops opened, as an ONNX model.");
+  add_model(command, options.model);
+  command->add_option("-o,--output", options.output, "File to write.")
+      ->required()
+      ->check([](const std::string& text) { return text.empty() ? "no file is named" : ""; })
+      ->option_text("FILE");
+  add_parsed<int>(
+      command, "--opset", options.onnx.opset, parse_opset,
+      fmt::format("ONNX opset, {} to {} or newest. From 20 on gelu is an op, from 23 on "
+                  "attention. Default: {}.",
+                  onnx::kOldestOpset, onnx::kNewestOpset, onnx::kDefaultOpset))
+      ->option_text("N");
+  add_fully_masked_rows(command, options.onnx.fully_masked_rows);
+  command->add_flag(
+      "--strict", options.strict,
+      "Write nothing, and fail, when anything would be left: an export does so anyway.");
+  return command;
+}
+
 int exit_code(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kInvalidArgument:
@@ -240,11 +271,13 @@ int dispatch(int argc, char** argv) {
   InspectOptions inspect_options;
   RunOptions run_options;
   VerifyOptions verify_options;
+  ExportOptions export_options;
   const CLI::App* inspect_command = add_inspect(app, inspect_options);
   const CLI::App* run_command = add_run(app, run_options);
   const CLI::App* verify_command = add_verify(app, verify_options);
   DecomposeOptions decompose_options;
   const CLI::App* decompose_command = add_decompose(app, decompose_options);
+  const CLI::App* export_command = add_export(app, export_options);
   app.add_subcommand("ops", "Lists the ops that are known, and which of them run, in Markdown.");
   try {
     app.parse(argc, argv);
@@ -266,6 +299,7 @@ int dispatch(int argc, char** argv) {
   if (run_command->parsed()) return run(run_options);
   if (verify_command->parsed()) return verify(verify_options);
   if (decompose_command->parsed()) return decompose(decompose_options);
+  if (export_command->parsed()) return export_onnx(export_options);
   return list_ops();
 }
 

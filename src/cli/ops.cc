@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "onnx/lowering/table.h"
 #include "ops/catalogue.h"
 #include "passes/decompose/decompose.h"
 #include "passes/normalize/rewrites.h"
@@ -27,6 +28,9 @@ Printed by `unfuse ops` from the tables that the code goes by. What an op means 
 
 An op that is not listed is imported all the same, and left to torch. That an op runs does not mean that it does
 so for every dtype: a report gives the reason where it does not.
+
+ONNX: **yes** where `unfuse export` has a form of the op itself. Ops that are opened, rewritten or pure are exported as
+what they become.
 )";
 
 struct Fates {
@@ -65,8 +69,11 @@ int list_ops() {
     write_out(fmt::format("{}{} {}", separator, count, fate));
     separator = ", ";
   }
-  write_out(".\n\n| op | |\n| --- | --- |\n");
-  for (const auto& [name, fate] : listed) write_out(fmt::format("| `{}` | {} |\n", name, fate));
+  write_out(".\n\n| op | CPU | ONNX |\n| --- | --- | --- |\n");
+  for (const auto& [name, fate] : listed) {
+    const bool exported = onnx::find_lowering(ops::get(name).id) != nullptr;
+    write_out(fmt::format("| `{}` | {} | {} |\n", name, fate, exported ? "yes" : ""));
+  }
   return kDone;
 }
 

@@ -52,12 +52,46 @@ void give_usual_permissions(int descriptor) {
   ::fchmod(descriptor, 0666 & ~mask);
 }
 
-// The path of a ReplacedFile that is not committed, for a signal's handler.
-std::atomic<const char*> unfinished = nullptr;
+// The paths of ReplacedFiles that are not committed, for a signal's handler.
+constexpr std::size_t kMostUnfinished = 2;
+std::atomic<const char*> unfinished[kMostUnfinished] = {};
 static_assert(std::atomic<const char*>::is_always_lock_free);
 
+void add_unfinished(const char* path) {
+  for (auto& place : unfinished) {
+    const char* none = nullptr;
+    if (place.compare_exchange_strong(none, path)) return;
+  }
+}
+
+void remove_unfinished(const char* path) {
+  for (auto& place : unfinished) {
+    const char* held = path;
+    place.compare_exchange_strong(held, nullptr);
+  }
+}
+
+/// No signal that ends the process comes while this lives; one that did comes afterwards.
+class SignalsHeldBack {
+ public:
+  SignalsHeldBack() {
+    sigset_t held;
+    ::sigemptyset(&held);
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&held, signal);
+    ::pthread_sigmask(SIG_BLOCK, &held, &before_);
+  }
+  ~SignalsHeldBack() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeldBack(const SignalsHeldBack&) = delete;
+  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 void remove_unfinished_and_end(int signal) {
-  if (const char* path = unfinished) ::unlink(path);
+  for (const auto& place : unfinished) {
+    if (const char* path = place) ::unlink(path);
+  }
   // The handler is gone by now: as if there had been none.
   std::raise(signal);
 }
@@ -107,21 +141,27 @@ ReplacedFile::ReplacedFile(const std::string& target) : target_(target), path_(t
   path_ = target_ + ".XXXXXX";
   const Descriptor file(::mkstemp(path_.data()));
   if (file.number() < 0) throw WriteError(target, errno);
-  unfinished = path_.c_str();
+  add_unfinished(path_.c_str());
   give_usual_permissions(file.number());
 }
 
 ReplacedFile::~ReplacedFile() {
   if (path_ == target_) return;
   std::remove(path_.c_str());
-  unfinished = nullptr;
+  remove_unfinished(path_.c_str());
 }
 
 void ReplacedFile::commit() {
   if (path_ == target_) return;
   if (std::rename(path_.c_str(), target_.c_str()) != 0) throw WriteError(target_, errno);
-  unfinished = nullptr;
+  remove_unfinished(path_.c_str());
   path_ = target_;
+}
+
+void commit_together(ReplacedFile& first, ReplacedFile& second) {
+  const SignalsHeldBack held_back;
+  first.commit();
+  second.commit();
 }
 
 void remove_unfinished_file_on_signals() {

@@ -51,8 +51,11 @@ class ReplacedFile {
   std::string path_;
 };
 
-/// From now on SIGHUP, SIGINT and SIGTERM remove the file of a ReplacedFile that is not committed
-/// before they end the process. For a program that writes one file at a time.
+/// Commits two files that belong together, without a signal of those below coming in between.
+void commit_together(ReplacedFile& first, ReplacedFile& second);
+
+/// From now on SIGHUP, SIGINT and SIGTERM remove the files of ReplacedFiles that are not committed
+/// before they end the process. For a program that writes two files at a time at most.
 void remove_unfinished_file_on_signals();
 
 /// Dimensions that a tensor of a file may have, as in NumPy.

@@ -14,5 +14,6 @@ void register_parameter_state(nanobind::module_& module);
 void register_profile(nanobind::module_& module);
 void register_decompose(nanobind::module_& module);
 void register_program(nanobind::module_& module);
+void register_onnx_export(nanobind::module_& module);
 
 }  // namespace unfuse::python

@@ -19,4 +19,5 @@ NB_MODULE(_unfuse, module) {
   unfuse::python::register_profile(module);
   unfuse::python::register_program(module);
   unfuse::python::register_decompose(module);
+  unfuse::python::register_onnx_export(module);
 }

@@ -2,38 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "ir/linear_dim.h"
 #include "unfuse/error.h"
 
 namespace unfuse::cpu {
 namespace {
-
-/// expression == coefficient * symbol + offset, with a coefficient that is not 0.
-struct Linear {
-  std::string symbol;
-  std::int64_t coefficient = 0;
-  std::int64_t offset = 0;
-};
-
-std::optional<Linear> as_linear(const Dim& expression) {
-  std::vector<std::string> names;
-  expression.collect_symbols(names);
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  if (names.size() != 1) return std::nullopt;
-  Linear linear;
-  linear.symbol = names[0];
-  try {
-    linear.offset = expression.evaluate({{linear.symbol, 0}});
-    linear.coefficient = expression.evaluate({{linear.symbol, 1}}) - linear.offset;
-  } catch (const Error&) {  // a division by the symbol
-    return std::nullopt;
-  }
-  const Dim rebuilt = Dim::symbol(linear.symbol) * Dim(linear.coefficient) + Dim(linear.offset);
-  if (linear.coefficient == 0 || rebuilt != expression) return std::nullopt;
-  return linear;
-}
 
 std::string input_where(const std::string& name) { return fmt::format("input '{}'", name); }
 
@@ -71,7 +44,7 @@ InputBinding::InputBinding(const Graph& graph) : ranges_(graph.symbols) {
 
 void InputBinding::find_sources() {
   const auto consider = [&](std::size_t input, std::size_t dimension, const Dim& expression) {
-    const std::optional<Linear> linear = as_linear(expression);
+    const std::optional<LinearDim> linear = as_linear(expression);
     if (!linear) return;
     Source source{linear->symbol,      input,         dimension, expression,
                   linear->coefficient, linear->offset};

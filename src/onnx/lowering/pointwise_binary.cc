@@ -1,0 +1,215 @@
+// Binary and ternary arithmetic, and bits.
+#include <numbers>
+
+#include "onnx/lowering/families.h"
+#include "onnx/lowering/pointwise.h"
+
+namespace unfuse::onnx {
+namespace {
+
+constexpr OpName kMul{"Mul"}, kDiv{"Div"}, kPow{"Pow"}, kMax{"Max"}, kMin{"Min"},
+    kBitwiseAnd{"BitwiseAnd"}, kBitwiseOr{"BitwiseOr"}, kBitwiseXor{"BitwiseXor"}, kAnd{"And"},
+    kOr{"Or"}, kXor{"Xor"};
+
+struct Pair {
+  Operand left;
+  Operand right;
+};
+
+/// The first two arguments, in the dtype that the result is computed in.
+Pair operands(const Node& node, LoweringContext& context, DType dtype) {
+  const Operand left = context.operand(node.argument(0), dtype);
+  return {left, context.operand(node.argument(1), dtype)};
+}
+
+DType dtype_of(const Node& node) { return arithmetic_dtype(node.result()->dtype()); }
+
+template <const OpName& kOp>
+void binary(const Node& node, LoweringContext& context) {
+  const auto [left, right] = operands(node, context, dtype_of(node));
+  context.define(node.result(), context.emit(kOp.text, {left, right}));
+}
+
+bool is_one(const Argument& argument) {
+  if (const auto* dim = argument.get_if<Dim>()) return dim->constant() == 1;
+  return argument.is_constant_scalar() && argument.number() == 1;
+}
+
+/// base + alpha * scaled, or base - alpha * scaled.
+void scaled_sum(const Node& node, LoweringContext& context, int base, int scaled, const char* op) {
+  const Argument& alpha = node.argument("alpha");
+  const DType dtype = is_one(alpha) ? dtype_of(node) : wide_dtype(node.result()->dtype());
+  const Operand left = context.operand(node.argument(base), dtype);
+  Operand right = context.operand(node.argument(scaled), dtype);
+  if (!is_one(alpha)) right = context.emit("Mul", {right, context.operand(alpha, dtype)});
+  context.define(node.result(), context.emit(op, {left, right}));
+}
+
+void add(const Node& node, LoweringContext& context) { scaled_sum(node, context, 0, 1, "Add"); }
+void sub(const Node& node, LoweringContext& context) { scaled_sum(node, context, 0, 1, "Sub"); }
+void rsub(const Node& node, LoweringContext& context) { scaled_sum(node, context, 1, 0, "Sub"); }
+
+Operand is_negative(LoweringContext& context, Operand x) {
+  return context.emit("Less", {x, context.number(std::int64_t{0}, x.dtype)}, DType::kBool);
+}
+
+/// The remainder with the sign of the dividend, as C has it.
+Operand c_remainder(LoweringContext& context, const Pair& pair) {
+  return context.emit("Mod", {pair.left, pair.right}, {{"fmod", std::int64_t{1}}});
+}
+
+/// Whether the remainder has another sign than the divisor, and is not zero.
+Operand crosses_zero(LoweringContext& context, Operand remainder, Operand divisor) {
+  const Operand differs = context.emit(
+      "Xor", {is_negative(context, remainder), is_negative(context, divisor)}, DType::kBool);
+  return context.emit("And", {to_bool(context, remainder), differs}, DType::kBool);
+}
+
+/// Python's remainder: with the sign of the divisor.
+Operand python_remainder(LoweringContext& context, const Pair& pair) {
+  if (!is_floating_point(pair.left.dtype)) return context.emit("Mod", {pair.left, pair.right});
+  const Operand remainder = c_remainder(context, pair);
+  return context.where(crosses_zero(context, remainder, pair.right),
+                       context.emit("Add", {remainder, pair.right}), remainder);
+}
+
+/// As PyTorch does it: exact where the quotient is a whole number, though left / right would round.
+Operand floor_quotient(LoweringContext& context, const Pair& pair) {
+  const auto& [left, right] = pair;
+  const Operand remainder = python_remainder(context, pair);
+  const Operand exact = context.emit("Div", {context.emit("Sub", {left, remainder}), right});
+  if (!is_floating_point(left.dtype)) return exact;
+  const Operand quotient =
+      context.emit("Floor", {context.emit("Add", {exact, context.number(0.5, left.dtype)})});
+  const Operand by_zero = context.emit("Not", {to_bool(context, right)});
+  return context.where(by_zero, context.emit("Div", {left, right}), quotient);
+}
+
+Operand truncated_quotient(LoweringContext& context, const Pair& pair) {
+  const Operand quotient = context.emit("Div", {pair.left, pair.right});
+  return is_floating_point(quotient.dtype) ? truncate(context, quotient) : quotient;
+}
+
+void floor_divide(const Node& node, LoweringContext& context) {
+  const DType dtype = wide_dtype(node.result()->dtype());
+  context.define(node.result(), floor_quotient(context, operands(node, context, dtype)));
+}
+
+void div_mode(const Node& node, LoweringContext& context) {
+  const Argument& mode = node.argument("rounding_mode");
+  if (mode.is_none()) return binary<kDiv>(node, context);
+  if (mode.string() == "floor") return floor_divide(node, context);
+  const DType dtype = wide_dtype(node.result()->dtype());
+  context.define(node.result(), truncated_quotient(context, operands(node, context, dtype)));
+}
+
+void remainder(const Node& node, LoweringContext& context) {
+  const DType dtype = wide_dtype(node.result()->dtype());
+  context.define(node.result(), python_remainder(context, operands(node, context, dtype)));
+}
+
+void fmod(const Node& node, LoweringContext& context) {
+  const DType dtype = wide_dtype(node.result()->dtype());
+  context.define(node.result(), c_remainder(context, operands(node, context, dtype)));
+}
+
+void clamp(const Node& node, LoweringContext& context) {
+  const DType dtype = dtype_of(node);
+  Operand result = context.operand(node.argument(0), dtype);
+  const Operand low = context.optional_operand(node.argument("min"), dtype);
+  const Operand high = context.optional_operand(node.argument("max"), dtype);
+  if (low.id >= 0) result = context.emit("Max", {result, low});
+  if (high.id >= 0) result = context.emit("Min", {result, high});
+  context.define(node.result(), result);
+}
+
+template <const OpName& kBits, const OpName& kLogic>
+void bitwise(const Node& node, LoweringContext& context) {
+  const bool is_bool = node.result()->dtype() == DType::kBool;
+  if (!is_bool && context.opset() < 18) refuse("ONNX has bitwise ops on integers from opset 18 on");
+  const DType dtype = node.result()->dtype();
+  const auto [left, right] = operands(node, context, dtype);
+  context.define(node.result(), context.emit(is_bool ? kLogic.text : kBits.text, {left, right}));
+}
+
+/// start + weight * (end - start), from the nearer end.
+void lerp(const Node& node, LoweringContext& context) {
+  const DType dtype = wide_dtype(node.result()->dtype());
+  const auto [start, end] = operands(node, context, dtype);
+  const Operand weight = context.operand(node.argument(2), dtype);
+  const auto number = [&](double value) { return context.number(value, dtype); };
+  const Operand span = context.emit("Sub", {end, start});
+  const Operand forwards = context.emit("Add", {start, context.emit("Mul", {weight, span})});
+  const Operand rest = context.emit("Sub", {number(1.0), weight});
+  const Operand backwards = context.emit("Sub", {end, context.emit("Mul", {span, rest})});
+  const Operand is_near =
+      context.emit("Less", {context.emit("Abs", {weight}), number(0.5)}, DType::kBool);
+  context.define(node.result(), context.where(is_near, forwards, backwards));
+}
+
+/// The angle of (right, left) in its quadrant.
+void atan2(const Node& node, LoweringContext& context) {
+  const DType dtype = wide_dtype(node.result()->dtype());
+  const auto [y, x] = operands(node, context, dtype);
+  const auto number = [&](double value) { return context.number(value, dtype); };
+  // Of -0 only the reciprocal shows the sign.
+  const auto has_sign = [&](Operand value) {
+    const Operand reciprocal = is_negative(context, context.emit("Reciprocal", {value}));
+    return context.emit("Or", {is_negative(context, value), reciprocal}, DType::kBool);
+  };
+  const auto is_zero = [&](Operand value) {
+    return context.emit("Equal", {value, number(0.0)}, DType::kBool);
+  };
+  const Operand slope = context.emit("Atan", {context.emit("Div", {y, x})});
+  const Operand y_negative = has_sign(y);
+  const Operand half_turn =
+      context.where(y_negative, number(-std::numbers::pi), number(std::numbers::pi));
+  const Operand x_negative = has_sign(x);
+  const Operand turned = context.where(x_negative, context.emit("Add", {slope, half_turn}), slope);
+  const Operand on_axis = context.where(x_negative, half_turn, y);
+  context.define(node.result(), context.where(is_zero(y), on_axis, turned));
+}
+
+constexpr LoweringRow kRows[] = {
+    {"aten.add.Tensor", add},
+    {"aten.add.Scalar", add},
+    {"aten.sub.Tensor", sub},
+    {"aten.sub.Scalar", sub},
+    {"aten.rsub.Tensor", rsub},
+    {"aten.rsub.Scalar", rsub},
+    {"aten.mul.Tensor", binary<kMul>},
+    {"aten.mul.Scalar", binary<kMul>},
+    {"aten.div.Tensor", binary<kDiv>},
+    {"aten.div.Scalar", binary<kDiv>},
+    {"aten.div.Tensor_mode", div_mode},
+    {"aten.div.Scalar_mode", div_mode},
+    {"aten.floor_divide.default", floor_divide},
+    {"aten.floor_divide.Scalar", floor_divide},
+    {"aten.remainder.Tensor", remainder},
+    {"aten.remainder.Scalar", remainder},
+    {"aten.remainder.Scalar_Tensor", remainder},
+    {"aten.fmod.Tensor", fmod},
+    {"aten.fmod.Scalar", fmod},
+    {"aten.pow.Tensor_Tensor", binary<kPow>},
+    {"aten.pow.Tensor_Scalar", binary<kPow>},
+    {"aten.pow.Scalar", binary<kPow>},
+    {"aten.maximum.default", binary<kMax>},
+    {"aten.minimum.default", binary<kMin>},
+    {"aten.atan2.default", atan2},
+    {"aten.lerp.Tensor", lerp},
+    {"aten.lerp.Scalar", lerp},
+    {"aten.clamp.default", clamp},
+    {"aten.clamp.Tensor", clamp},
+    {"aten.bitwise_and.Tensor", bitwise<kBitwiseAnd, kAnd>},
+    {"aten.bitwise_and.Scalar", bitwise<kBitwiseAnd, kAnd>},
+    {"aten.bitwise_or.Tensor", bitwise<kBitwiseOr, kOr>},
+    {"aten.bitwise_or.Scalar", bitwise<kBitwiseOr, kOr>},
+    {"aten.bitwise_xor.Tensor", bitwise<kBitwiseXor, kXor>},
+    {"aten.bitwise_xor.Scalar", bitwise<kBitwiseXor, kXor>},
+};
+
+}  // namespace
+
+std::span<const LoweringRow> pointwise_binary_lowerings() { return kRows; }
+
+}  // namespace unfuse::onnx

@@ -1,0 +1,63 @@
+#include "program/onnx_export.h"
+
+#include <utility>
+
+#include "onnx/convert.h"
+#include "passes/pipeline.h"
+#include "program/padded_rows.h"
+#include "pt2/exported_program.h"
+
+namespace unfuse {
+namespace {
+
+void note_outputs_left_out(const Graph& graph, Report& report) {
+  std::int64_t count = 0;
+  for (const GraphOutput& output : graph.outputs()) {
+    const bool is_tensor = output.value.is_value() && output.value.value()->is_tensor();
+    if (output.kind == OutputKind::kUser && !is_tensor) ++count;
+  }
+  if (count == 0) return;
+  report.notes.push_back(std::to_string(count) +
+                         " of the results are None or numbers, and no outputs of the ONNX model");
+}
+
+void note_updates(const Graph& graph, Report& report) {
+  for (const GraphOutput& output : graph.outputs()) {
+    if (output.kind == OutputKind::kUser) continue;
+    report.notes.push_back("the model writes to '" + output.target +
+                           "': what it would hold afterwards is an output more");
+  }
+}
+
+}  // namespace
+
+OnnxExport export_onnx(Graph& graph, Report report, const std::string& output,
+                       const OnnxOptions& options, const std::string& where) {
+  const std::vector<std::string> names = onnx::output_names(graph);
+  OnnxExport result;
+  result.report = std::move(report);
+  result.report.graphs = 1;
+  CompileOptions compile;
+  compile.fully_masked_rows = options.fully_masked_rows;
+  passes::run_pipeline(graph, compile, result.report);
+  note_outputs_left_out(graph, result.report);
+  note_updates(graph, result.report);
+  const onnx::Model converted = onnx::convert(graph, options.opset, names, where);
+  onnx::write_model(converted, output, options.largest_message);
+  result.nodes = static_cast<std::int64_t>(converted.nodes.size());
+  for (const onnx::Initializer& initializer : converted.initializers) {
+    result.weight_bytes +=
+        initializer.data.numel() * static_cast<std::int64_t>(dtype_size(initializer.data.dtype()));
+  }
+  return result;
+}
+
+OnnxExport export_onnx(const std::string& path, const std::string& model, const std::string& output,
+                       const OnnxOptions& options) {
+  pt2::ExportedProgram program = pt2::read(path, model);
+  Report report;
+  report.notes = padded_rows_notes(program);
+  return export_onnx(program.graph, std::move(report), output, options, path);
+}
+
+}  // namespace unfuse
