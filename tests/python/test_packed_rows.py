@@ -167,6 +167,36 @@ def test_what_padding_holds_is_gone(use_aot):
     assert_close(Compiled(model, use_aot=use_aot)(dirty, padding), expected)
 
 
+class PooledBert(nn.Module):
+    """Its mask, 1 for a token, becomes numbers that are added to the scores."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.bert, self.how = models.bert_like(layers=2), how
+
+    def forward(self, ids, mask):
+        tokens, first = self.bert(ids, mask)
+        if self.how == "first":
+            return first
+        weights = mask[:, :, None].to(tokens.dtype)
+        mean = (tokens * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1e-9)
+        return (mean, first) if self.how == "both" else mean
+
+
+@pytest.mark.parametrize("how", ["mean", "first", "both"])
+def test_masks_that_are_added(how, use_aot):
+    model = PooledBert(how).eval().requires_grad_(False)
+    compiled = Compiled(model, use_aot=use_aot)
+    ids = torch.randint(0, 20, (4, LENGTH), generator=torch.Generator().manual_seed(3))
+    for lengths in LENGTHS.values():
+        mask = (~_padding(lengths)).long()
+        results, expected = compiled(ids, mask), model(ids, mask)
+        for one, other in zip(results, expected, strict=True):
+            assert_close(one, other)
+    compiled.assert_whole()
+    assert any("go through nothing" in note for note in compiled.report.notes)
+
+
 class ReadsPadding(Pooled):
     def forward(self, x, padding):
         tokens = self.encoder(x, src_key_padding_mask=padding)

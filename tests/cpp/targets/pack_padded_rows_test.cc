@@ -166,6 +166,25 @@ TEST(PackPaddedRows, SymbolicSizes) {
   )");
 }
 
+TEST(PackPaddedRows, MasksThatAreAdded) {
+  expect_packed(R"(
+    input user %x: f32[3, 5, 8]
+    input user %real: b8[3, 5]
+    %heads = aten.reshape.default(%x, [3, 5, 2, 4])
+    %turned = aten.permute.default(%heads, [0, 2, 1, 3])
+    %numbers = aten._to_copy.default(%real, dtype=float32)
+    %less = aten.sub.Scalar(%numbers, 1)
+    %added = aten.mul.Scalar(%less, 3.4e38)
+    %mask = aten.reshape.default(%added, [3, 1, 1, 5])
+    %attention = unfuse.attention(%turned, %turned, %turned, %mask)
+    %back = aten.permute.default(%attention, [0, 2, 1, 3])
+    %rows = aten.reshape.default(%back, [3, 5, 8])
+    %weights = aten.reshape.default(%numbers, [3, 5, 1])
+    %product = aten.mul.Tensor(%rows, %weights)
+    output user %product
+  )");
+}
+
 TEST(PackPaddedRows, RowsThatSomebodyReads) {
   expect_alone(layer("output user %sum\n"));
   expect_alone(layer("%mean = aten.mean.dim(%sum, [1])\noutput user %mean\n"));

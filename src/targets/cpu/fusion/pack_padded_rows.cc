@@ -126,8 +126,12 @@ class RowPacking {
     if (wants_first) kept = either(builder, kept, first_rows(builder));
     if (wanted.size() == 1 && !wants_first) only_wanted_ = wanted.front();
     make_packed_rows(kept);
-    if (wanted.size() > 1 || has_wider || wants_first) {
-      Value* keys = pack(build(builder, visible), region_.nodes().front());
+    if (wanted.size() > 1 || has_wider || wants_first || visible.is_added) {
+      Value* mask = visible.is_added
+                        ? passes::reshape(builder, placed(visible.root),
+                                          {region_.rows().batch, region_.rows().length})
+                        : build(builder, visible);
+      Value* keys = pack(mask, region_.nodes().front());
       keys_ = passes::reshape(builder, keys, {region_.rows().batch, 1, 1, region_.rows().length});
     }
   }

@@ -48,11 +48,13 @@ std::optional<RowSizes> row_sizes(const Node& attention) {
 
 std::optional<RowPredicate> visible_keys(const Node& attention, const RowSizes& rows) {
   Value* mask = attention.argument("mask").value_or_null();
-  if (mask == nullptr || mask->dtype() != DType::kBool || mask->rank() != 4 ||
-      mask->size(0) != rows.batch || mask->size(3) != rows.length) {
+  if (mask == nullptr || !is_harmless(mask) || mask->rank() != 4 || mask->size(0) != rows.batch ||
+      mask->size(3) != rows.length) {
     return std::nullopt;
   }
-  return row_predicate(mask, RowLayout::with_rows_at(mask->sizes(), 0, 3), rows);
+  const RowLayout layout = RowLayout::with_rows_at(mask->sizes(), 0, 3);
+  return mask->dtype() == DType::kBool ? row_predicate(mask, layout, rows)
+                                       : weight_predicate(mask, layout, rows);
 }
 
 PaddedRegion::PaddedRegion(Graph& graph, const std::unordered_set<const Value*>& prepared,

@@ -23,7 +23,22 @@ bool keeps_zeros(const Node& conversion) {
          !is_floating_point(conversion.input(0)->dtype());
 }
 
+/// Through what shapes only.
+std::optional<Step> before_shaping(const Step& step, const RowSizes& rows) {
+  const Node* node = step.value->producer();
+  if (node == nullptr) return std::nullopt;
+  std::optional<RowLayout> layout;
+  if (node->is("aten.reshape.default")) {
+    layout = step.layout.reshaped(node->input(0)->sizes());
+  } else if (node->is("aten.expand.default")) {
+    layout = step.layout.of_operand(node->input(0)->sizes(), step.value->sizes(), rows);
+  }
+  if (!layout || !layout->has_all_rows(rows)) return std::nullopt;
+  return Step{node->input(0), *layout, step.is_negated};
+}
+
 std::optional<Step> before(const Step& step, const RowSizes& rows) {
+  if (const auto shaped = before_shaping(step, rows)) return shaped;
   const Node* node = step.value->producer();
   if (node == nullptr) return std::nullopt;
   Step made = step;
@@ -33,14 +48,6 @@ std::optional<Step> before(const Step& step, const RowSizes& rows) {
     made.is_negated = !step.is_negated;
   } else if (node->is("aten.ne.Scalar") && compares_with_zero(*node)) {
   } else if (node->is("aten._to_copy.default") && keeps_zeros(*node)) {
-  } else if (node->is("aten.reshape.default")) {
-    const auto layout = step.layout.reshaped(node->input(0)->sizes());
-    if (!layout) return std::nullopt;
-    made.layout = *layout;
-  } else if (node->is("aten.expand.default")) {
-    const auto layout = step.layout.of_operand(node->input(0)->sizes(), step.value->sizes(), rows);
-    if (!layout || !layout->has_all_rows(rows)) return std::nullopt;
-    made.layout = *layout;
   } else {
     return std::nullopt;
   }
@@ -50,8 +57,27 @@ std::optional<Step> before(const Step& step, const RowSizes& rows) {
 
 }  // namespace
 
+namespace {
+
+/// Beside a key of which at most kLittle is taken off, one of which kMuch is has the weight zero.
+constexpr double kMuch = 1e38;
+constexpr double kLittle = 1e37;
+
+Value* has_weight(Builder& builder, Value* added) {
+  const auto call = [&](const char* op, Arguments arguments) {
+    return passes::call(builder, op, std::move(arguments));
+  };
+  Value* hidden = call("aten.le.Scalar", {added, -kMuch});
+  Value* large = call("aten.ge.Scalar", {added, -kLittle});
+  Value* any = call("aten.any.dims", {large, Argument::Ints{1}, true});
+  return call("aten.logical_not.default", {call("aten.logical_and.default", {hidden, any})});
+}
+
+}  // namespace
+
 Value* RowPredicate::build(Builder& builder, Value* placed, const RowSizes& rows) const {
   Value* value = passes::reshape(builder, placed, {rows.batch, rows.length});
+  if (is_added) value = has_weight(builder, value);
   if (value->dtype() != DType::kBool) {
     const char* op = is_negated ? "aten.eq.Scalar" : "aten.ne.Scalar";
     return passes::call(builder, op, {value, 0});
@@ -66,6 +92,14 @@ std::optional<RowPredicate> row_predicate(Value* mask, const RowLayout& layout,
     if (step->layout.is_rows_only(rows)) found = {step->value, step->is_negated};
   }
   return found;
+}
+
+std::optional<RowPredicate> weight_predicate(Value* mask, const RowLayout& layout,
+                                             const RowSizes& rows) {
+  std::optional<Step> step = Step{mask, layout};
+  while (step && !step->layout.is_rows_only(rows)) step = before_shaping(*step, rows);
+  if (!step) return std::nullopt;
+  return RowPredicate{step->value, false, true};
 }
 
 // Of a and b, both are true where the whole is; so not (a and b) is true where not a is.
