@@ -185,6 +185,15 @@ TEST(PackPaddedRows, MasksThatAreAdded) {
   )");
 }
 
+TEST(PackPaddedRows, ReadersThatAreDead) {
+  // As attention leaves them that was spelled out.
+  expect_packed(pooled(R"(
+    %mean = aten.mean.dim(%rows, [1])
+    %filled = aten.masked_fill.Scalar(%sum, %padded, 0)
+    output user %filled
+  )"));
+}
+
 TEST(PackPaddedRows, RowsThatSomebodyReads) {
   expect_alone(layer("output user %sum\n"));
   expect_alone(layer("%mean = aten.mean.dim(%sum, [1])\noutput user %mean\n"));

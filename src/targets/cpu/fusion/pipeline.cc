@@ -37,6 +37,8 @@ constexpr Pass kPasses[] = {
     {"widen", plain<widen>, false},
     {"recognize_rms_norm", plain<recognize_rms_norm>},
     {"order_linear_rows", plain<order_linear_rows>},
+    // Dead readers of rows, as recognized attention leaves them, would have the rows computed.
+    {"eliminate_dead_code", plain<passes::eliminate_dead_code>, false},
     {"pack_padded_rows", pack_padding},
     {"pack_projections", plain<pack_projections>},
     {"fuse_linear_epilogues", plain<fuse_linear_epilogues>},
