@@ -13,9 +13,10 @@ constexpr OpName kEqual{"Equal"}, kLess{"Less"}, kLessOrEqual{"LessOrEqual"}, kG
 
 template <const OpName& kOp, bool kNegated = false>
 void compare(const Node& node, LoweringContext& context) {
-  const DType dtype = arithmetic_dtype(ops::result_dtype(std::span(node.arguments()).first(2)));
-  const Operand left = context.operand(node.argument(0), dtype);
-  const Operand right = context.operand(node.argument(1), dtype);
+  const DType dtype = ops::result_dtype(std::span(node.arguments()).first(2));
+  const DType computed = arithmetic_dtype(dtype);
+  const Operand left = context.operand(node.argument(0), dtype, computed);
+  const Operand right = context.operand(node.argument(1), dtype, computed);
   const Operand result = context.emit(kOp.text, {left, right}, DType::kBool);
   context.define(node.result(), kNegated ? context.emit("Not", {result}) : result);
 }

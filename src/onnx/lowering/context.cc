@@ -65,6 +65,16 @@ Tensor scalar_of(From value, DType dtype) {
   }
 }
 
+/// The low bits of a number, as an integer dtype reads them.
+std::int64_t wrapped(std::int64_t number, DType dtype) {
+  const int unused = 64 - 8 * static_cast<int>(dtype_size(dtype));
+  const std::uint64_t shifted = static_cast<std::uint64_t>(number) << unused;
+  const bool is_unsigned = dtype == DType::kUInt8 || dtype == DType::kUInt16 ||
+                           dtype == DType::kUInt32 || dtype == DType::kUInt64;
+  return is_unsigned ? static_cast<std::int64_t>(shifted >> unused)
+                     : static_cast<std::int64_t>(shifted) >> unused;
+}
+
 /// Other constants are made in the dtype that is computed in, and converted.
 DType constant_dtype(DType dtype) {
   return dtype == DType::kBFloat16 || dtype == DType::kBool ? dtype : arithmetic_dtype(dtype);
@@ -133,6 +143,14 @@ Operand LoweringContext::operand(const Argument& argument, DType dtype) {
   }
   if (const auto* flag = argument.get_if<bool>()) return number(std::int64_t{*flag}, dtype);
   return number(argument.number(), dtype);
+}
+
+Operand LoweringContext::operand(const Argument& argument, DType dtype, DType computed) {
+  if (!is_integer(dtype)) return operand(argument, computed);
+  if (argument.is_value()) return convert(operand(argument, dtype), computed);
+  const auto* dim = argument.get_if<Dim>();
+  if (dim == nullptr || !dim->constant()) return operand(argument, computed);
+  return number(wrapped(*dim->constant(), dtype), computed);
 }
 
 Operand LoweringContext::optional_operand(const Argument& argument, DType dtype) {
@@ -218,6 +236,11 @@ Operand LoweringContext::expand(Operand operand, const std::vector<Dim>& from,
     }
   }
   if (!changes) return operand;
+  // ONNX Runtime leaves a size of 1 where it is to be 0.
+  const auto fixed = constants(to);
+  if (fixed && std::find(fixed->begin(), fixed->end(), 0) != fixed->end()) {
+    return builder_.constant(Tensor::empty(operand.dtype, *fixed));
+  }
   // Which types are expanded differs between implementations; these are by all.
   const DType dtype = operand.dtype;
   const bool any = dtype != DType::kBFloat16;

@@ -48,6 +48,9 @@ class LoweringContext {
   Operand operand(const Value* value, DType dtype) { return convert(operand(value), dtype); }
   /// A tensor, or a number (0-d), converted to `dtype`.
   Operand operand(const Argument& argument, DType dtype);
+  /// A tensor or a number as one of `dtype`, which integers wrap to, in the dtype that this is
+  /// computed in.
+  Operand operand(const Argument& argument, DType dtype, DType computed);
   /// Left out where the argument is None.
   Operand optional_operand(const Argument& argument, DType dtype);
   static Operand absent() { return {}; }

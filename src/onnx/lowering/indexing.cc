@@ -165,7 +165,9 @@ void index_put(const Node& node, LoweringContext& context) {
   const Value* self = node.input(0);
   const Value* values = node.argument("values").value();
   const Indices indices = read_indices(node);
-  const DType dtype = arithmetic_dtype(node.result()->dtype());
+  const bool adds = node.argument("accumulate").boolean();
+  const DType dtype =
+      adds ? wide_dtype(node.result()->dtype()) : arithmetic_dtype(node.result()->dtype());
   const std::vector<std::int64_t> order = indexed_first(indices, self->rank());
   // The values have the sizes that index() would give.
   std::vector<Dim> others;
@@ -181,9 +183,7 @@ void index_put(const Node& node, LoweringContext& context) {
       source, inverse(indices_in_place(indices, static_cast<std::int64_t>(sizes.size()))));
   const Operand moved = context.transpose(context.operand(node.argument(0), dtype), order);
   Attributes attributes;
-  if (node.argument("accumulate").boolean()) {
-    attributes.push_back({"reduction", std::string("add")});
-  }
+  if (adds) attributes.push_back({"reduction", std::string("add")});
   const Operand put =
       context.emit("ScatterND", {moved, tuples(context, indices, self), source}, attributes);
   context.define(node.result(), context.transpose(put, inverse(order)));
@@ -215,7 +215,9 @@ void scatter_from(const Node& node, LoweringContext& context, Operand source,
 
 template <bool kAdds>
 void scatter(const Node& node, LoweringContext& context) {
-  const DType dtype = arithmetic_dtype(node.result()->dtype());
+  // Sums are taken in float32 at least.
+  const DType dtype =
+      kAdds ? wide_dtype(node.result()->dtype()) : arithmetic_dtype(node.result()->dtype());
   const Value* source = node.argument("src").value();
   const Value* places = node.argument("index").value();
   const Operand from =

@@ -17,9 +17,10 @@ struct Pair {
 };
 
 /// The first two arguments, in the dtype that the result is computed in.
-Pair operands(const Node& node, LoweringContext& context, DType dtype) {
-  const Operand left = context.operand(node.argument(0), dtype);
-  return {left, context.operand(node.argument(1), dtype)};
+Pair operands(const Node& node, LoweringContext& context, DType computed) {
+  const DType dtype = node.result()->dtype();
+  const Operand left = context.operand(node.argument(0), dtype, computed);
+  return {left, context.operand(node.argument(1), dtype, computed)};
 }
 
 DType dtype_of(const Node& node) { return arithmetic_dtype(node.result()->dtype()); }
@@ -115,11 +116,14 @@ void fmod(const Node& node, LoweringContext& context) {
 
 void clamp(const Node& node, LoweringContext& context) {
   const DType dtype = dtype_of(node);
+  const auto bounded = [&](Operand value, const char* op, std::string_view bound) {
+    const Argument& argument = node.argument(bound);
+    if (argument.is_none()) return value;
+    return context.emit(op, {value, context.operand(argument, node.result()->dtype(), dtype)});
+  };
   Operand result = context.operand(node.argument(0), dtype);
-  const Operand low = context.optional_operand(node.argument("min"), dtype);
-  const Operand high = context.optional_operand(node.argument("max"), dtype);
-  if (low.id >= 0) result = context.emit("Max", {result, low});
-  if (high.id >= 0) result = context.emit("Min", {result, high});
+  result = bounded(result, "Max", "min");
+  result = bounded(result, "Min", "max");
   context.define(node.result(), result);
 }
 

@@ -95,16 +95,31 @@ void diagonal(const Node& node, LoweringContext& context) {
   context.define(node.result(), context.slice(laid_flat, last, start, end, step));
 }
 
-/// Windows: gathered by [windows, size] places, whose second dimension goes to the end.
+/// [windows, size]: the place of each element of each window.
+Operand window_places(LoweringContext& context, const Dim& windows, std::int64_t size,
+                      std::int64_t step) {
+  if (const auto count = windows.constant()) {
+    Tensor places = Tensor::empty(DType::kInt64, {*count, size});
+    auto* place = places.data_as<std::int64_t>();
+    for (std::int64_t i = 0; i < *count; ++i) {
+      for (std::int64_t j = 0; j < size; ++j) *place++ = i * step + j;
+    }
+    return context.constant(places);
+  }
+  const Operand starts =
+      context.emit("Mul", {context.range(windows), context.number(step, DType::kInt64)});
+  return context.emit(
+      "Add", {context.unsqueeze(starts, {1}), context.unsqueeze(context.range(size), {0})});
+}
+
+/// Windows, gathered; their second dimension goes to the end.
 void unfold(const Node& node, LoweringContext& context) {
   const Value* input = node.input(0);
   if (input->rank() == 0) refuse("it unfolds a tensor without dimensions");
   const std::int64_t axis = dimension(node, "dimension");
-  const Operand step = context.number(node.argument("step").integer(), DType::kInt64);
-  const Operand starts = context.emit("Mul", {context.range(node.result()->size(axis)), step});
   const Operand places =
-      context.emit("Add", {context.unsqueeze(starts, {1}),
-                           context.unsqueeze(context.range(node.argument("size").dim()), {0})});
+      window_places(context, node.result()->size(axis), node.argument("size").integer(),
+                    node.argument("step").integer());
   const Operand windows = context.emit("Gather", {self(node, context), places}, {{"axis", axis}});
   std::vector<std::int64_t> order = passes::all_dimensions(input->rank() + 1);
   std::rotate(order.begin() + axis + 1, order.begin() + axis + 2, order.end());
