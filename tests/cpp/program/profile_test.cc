@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "program/compiled_program.h"
 #include "support/graph_parser.h"
@@ -54,11 +55,11 @@ Profile profile_of(const CompiledProgram& program, std::initializer_list<std::in
   return profiler.stop();
 }
 
-const ProfileRow& row_of(const std::vector<ProfileRow>& rows, const std::string& op) {
+const ProfileRow& row_of(const std::vector<ProfileRow>& rows, std::string_view op) {
   for (const ProfileRow& row : rows) {
     if (row.op == op) return row;
   }
-  throw std::runtime_error("no row " + op);
+  throw std::runtime_error("no row " + std::string(op));
 }
 
 TEST(Profile, CountsCallsAndWork) {
