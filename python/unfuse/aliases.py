@@ -55,13 +55,13 @@ class Aliases:
         placeholders = [node.meta.get("val") for node in traced.graph.find_nodes(op="placeholder")]
         inputs: dict[StorageWeakRef, tuple[int, torch.Tensor]] = {}
         for index, value in enumerate(placeholders):
-            if _has_storage(value):
+            if has_storage(value):
                 inputs.setdefault(StorageWeakRef(value.untyped_storage()), (index, value))
         (output,) = traced.graph.find_nodes(op="output")
         views = {}
         for index, node in enumerate(output.args[0]):
             value = node.meta.get("val") if isinstance(node, fx.Node) else None
-            if not _has_storage(value):
+            if not has_storage(value):
                 continue
             found = inputs.get(StorageWeakRef(value.untyped_storage()))
             if found is not None and value.dtype == found[1].dtype:
@@ -69,7 +69,7 @@ class Aliases:
                 strides = [to_dim(stride) for stride in value.stride()]
                 views[index] = _View(found[0], strides, to_dim(offset))
         needed = set().union(*(view.symbols() for view in views.values()))
-        places = _places_of_symbols(placeholders)
+        places = places_of_symbols(placeholders)
         if not needed <= places.keys():
             raise Error(
                 "a result is a view of an input, and where it lies there depends on data",
@@ -88,7 +88,9 @@ class Aliases:
         return results
 
 
-def _places_of_symbols(placeholders: Sequence[Any]) -> dict[str, tuple[int, int | None]]:
+def places_of_symbols(placeholders: Sequence[Any]) -> dict[str, tuple[int, int | None]]:
+    """Where the value of a symbol is found: an argument, and which of its sizes; None where the
+    argument is the number."""
     places: dict[str, tuple[int, int | None]] = {}
     for index, traced in enumerate(placeholders):
         is_tensor = isinstance(traced, torch.Tensor)
@@ -98,5 +100,5 @@ def _places_of_symbols(placeholders: Sequence[Any]) -> dict[str, tuple[int, int 
     return places
 
 
-def _has_storage(value: Any) -> bool:
+def has_storage(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.layout is torch.strided

@@ -22,6 +22,7 @@ from .fx_import import GraphInput
 from .options import Options
 from .padded_rows import PaddedEncoders
 from .report import Report
+from .shared_results import SharedResults
 
 logger = logging.getLogger("unfuse")
 
@@ -105,12 +106,14 @@ def _through_aot(
     encoders = PaddedEncoders.find(module)
 
     def inference(aten: fx.GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
+        shared = SharedResults.take(aten)
         aliases = Aliases.find(aten)
         encoders.apply(aten, options, report)
         compiled = compile_graph(aten, _aot_inputs(aten, inputs), options, report)
 
         def boxed(arguments: list[Any]) -> list[Any]:
             results = aliases.restore(compiled(arguments), arguments)
+            results = shared.restore(results, arguments)
             arguments.clear()
             return results
 
@@ -169,14 +172,30 @@ def _directly(
     for described, fake in zip(inputs, fakes, strict=True):
         if isinstance(fake, torch.Tensor) and fake._version > 0:
             described.kind = "user"
+    shared = SharedResults.take(traced)
     aliases = Aliases.find(traced)
     encoders.apply(traced, options, report)
-    compiled = compile_graph(traced, inputs, options, report)
+    try:
+        compiled = compile_graph(traced, inputs, options, report)
+    except Error as error:
+        if not _aot_would_do(error):
+            raise
+        report.note(
+            "a graph is captured through AOTAutograd in spite of use_aot=False: "
+            + (f"{error.where}: {error.message}" if error.where else error.message)
+        )
+        return _through_aot(module, example_inputs, options, report)
 
     def call(*arguments: Any) -> list[Any]:
-        return aliases.restore(compiled(arguments), arguments)
+        results = aliases.restore(compiled(arguments), arguments)
+        return shared.restore(results, arguments)
 
     return call
+
+
+def _aot_would_do(error: Error) -> bool:
+    """The graph writes in a way that our own pass cannot make functional, and torch can."""
+    return error.kind == "unsupported" and "use_aot=True" in error.hint
 
 
 def _log(report: Report) -> None:

@@ -6,11 +6,10 @@
 
 namespace unfuse::passes {
 // Functionalize first: only then is a view a function like any other, and may be rewritten without
-// a thought for what is written through it. What reads strides comes next, since no other pass keeps
-// them. Decompositions are written as PyTorch code is, so what
-// they build is brought into the dialect too. Attention that AOTAutograd spelled out is recognised
-// before a causal mask is folded into numbers, and again at the end, where it has its simplest
-// form.
+// a thought for what is written through it. What reads strides comes next, since no other pass
+// keeps them. Decompositions are written as PyTorch code is, so what they build is brought into the
+// dialect too. Attention that AOTAutograd spelled out is recognised before a causal mask is folded
+// into numbers, and again at the end, where it has its simplest form.
 void run_pipeline(Graph& graph, const CompileOptions& options, Report& report) {
   verify_where_wanted(graph, "import");
   functionalize(graph);

@@ -55,6 +55,11 @@ bool ViewStep::writable() const {
   return kind != Kind::kExpand && kind != Kind::kUnfold && kind != Kind::kOther;
 }
 
+bool ViewStep::keeps_all_elements() const {
+  return kind == Kind::kIdentity || kind == Kind::kReshape || kind == Kind::kPermute ||
+         kind == Kind::kExpand;
+}
+
 Value* ViewStep::write(Builder& builder, Value* base, Value* written) const {
   switch (kind) {
     case Kind::kIdentity:
@@ -82,7 +87,13 @@ Value* ViewStep::write(Builder& builder, Value* base, Value* written) const {
     case Kind::kBits:
       if (base->dtype() == written->dtype()) return written;
       return call(builder, "aten.view.dtype", {written, base->dtype()});
-    case Kind::kExpand:
+    case Kind::kExpand: {
+      while (written->rank() > base->rank()) written = select(builder, written, 0, 0);
+      for (std::int64_t i = 0; i < base->rank(); ++i) {
+        if (base->size(i) == Dim(1)) written = slice(builder, written, i, 0, 1);
+      }
+      return written;
+    }
     case Kind::kUnfold:
     case Kind::kOther:
       break;

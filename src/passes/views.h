@@ -38,8 +38,10 @@ struct ViewStep {
 
   /// The view of `base`.
   Value* apply(Builder& builder, Value* base) const;
-  /// Whether write() can.
+  /// Whether write() can. An expand can where every element of the view is written, the same to
+  /// those of one place.
   bool writable() const;
+  bool keeps_all_elements() const;
   /// `base` with the elements that the view shows replaced by `written`, of the view's sizes.
   Value* write(Builder& builder, Value* base, Value* written) const;
   /// "aten.expand.default": what to call the step in a message.

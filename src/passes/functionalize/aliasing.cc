@@ -91,6 +91,13 @@ ViewStep step_or_replay(const Node& node, int result, const SymbolRanges& symbol
 
 }  // namespace
 
+bool overlaps(const TensorType& type) {
+  for (std::size_t i = 0; i < type.sizes.size(); ++i) {
+    if (type.strides[i] == Dim(0) && type.sizes[i] != Dim(1)) return true;
+  }
+  return false;
+}
+
 // As eager decides (computeStride in TensorUtils.cpp): dimensions that lie one after the other in
 // memory are one run, and the wanted sizes must cut each run exactly.
 Answer can_be_viewed(const TensorType& type, const std::vector<Dim>& wanted,

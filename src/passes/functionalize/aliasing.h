@@ -17,6 +17,9 @@ struct Aliasing {
 /// and dtypes, as eager decides.
 Aliasing aliasing_of(const Node& node, int result, const SymbolRanges& symbols);
 
+/// Whether the recorded strides put several elements in one place, as expand does.
+bool overlaps(const TensorType& type);
+
 /// Whether a tensor of these sizes and strides can be viewed with `wanted` sizes without copying.
 Answer can_be_viewed(const TensorType& type, const std::vector<Dim>& wanted,
                      const SymbolRanges& symbols);

@@ -7,6 +7,7 @@
 //
 // A base is never copied here: the graph has values, not memory, and the old base lives on as the
 // value that earlier uses read.
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,6 +24,8 @@ constexpr const char* kHint =
     "write to a clone of the tensor instead (x = x.clone()), or use use_aot=True, where torch "
     "makes "
     "the graph functional";
+
+constexpr const char* kCloneHint = "write to a clone of the tensor instead (x = x.clone())";
 
 struct Storage {
   Value* base = nullptr;  ///< what the storage holds at this point of the walk
@@ -157,7 +160,7 @@ class Functionalizer {
 
   void write(Node* node, int mutated, Value* self) {
     Alias& alias = alias_of(self);
-    check_writable(*node, alias);
+    check_writable(*node, alias, mutated);
     Builder builder(graph_, node);
     Value* written = pure_result(builder, *node, mutated);
     keep_layout_of_new(written, self);
@@ -169,7 +172,7 @@ class Functionalizer {
     for (Value* result : node->results()) aliases_[result] = Alias(alias);
   }
 
-  void check_writable(const Node& node, const Alias& alias) const {
+  void check_writable(const Node& node, const Alias& alias, int mutated) const {
     if (!alias.certain) {
       throw Error(
           ErrorKind::kUnsupported,
@@ -177,13 +180,24 @@ class Functionalizer {
           "are not fixed",
           node.where(), kHint);
     }
-    for (const ViewStep& step : alias.chain) {
-      if (step.writable()) continue;
+    for (auto step = alias.chain.begin(); step != alias.chain.end(); ++step) {
+      const bool fills_all = step->kind == ViewStep::Kind::kExpand && fills(node) &&
+                             std::all_of(step, alias.chain.end(), [](const ViewStep& next) {
+                               return next.keeps_all_elements();
+                             });
+      if (step->writable() || fills_all) continue;
+      // Torch makes such a write functional by adding up what changed: right for one write a place.
+      const bool once = !overlaps(node.input(mutated)->tensor());
       throw Error(ErrorKind::kUnsupported,
-                  "this op writes through " + step.name() +
+                  "this op writes through " + step->name() +
                       ", where several elements may share one place in memory",
-                  node.where(), kHint);
+                  node.where(), once ? kHint : kCloneHint);
     }
+  }
+
+  static bool fills(const Node& node) {
+    return node.is("aten.fill_.Scalar") || node.is("aten.fill_.Tensor") ||
+           node.is("aten.zero_.default");
   }
 
   static Value* write_through(Builder& builder, Value* base, const std::vector<ViewStep>& chain,

@@ -101,14 +101,6 @@ Value* places(Builder& builder, const Window& window) {
   return reshape(builder, sum, {product(window.sizes)});
 }
 
-/// Several elements in one place: as_strided_scatter writes to a clone, a storage of its own.
-bool overlaps(const TensorType& type) {
-  for (std::size_t i = 0; i < type.sizes.size(); ++i) {
-    if (type.strides[i] == Dim(0) && type.sizes[i] != Dim(1)) return true;
-  }
-  return false;
-}
-
 class StorageWindows {
  public:
   explicit StorageWindows(Graph& graph) : graph_(graph) {}
@@ -125,6 +117,7 @@ class StorageWindows {
     Value* self = node->input(0);
     if (!self->is_tensor() || view_step(*node, 0, graph_.symbols)) return;
     Builder builder(graph_, node);
+    // as_strided_scatter writes to a clone then, a storage of its own.
     if (writes && overlaps(self->tensor())) self = call(builder, "aten.clone.default", {self});
     const auto found = origination(self, graph_.symbols);
     if (!found || found->base->dtype() != self->dtype()) return;
