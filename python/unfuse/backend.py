@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,6 +26,8 @@ from .report import Report
 from .shared_results import SharedResults
 
 logger = logging.getLogger("unfuse")
+
+_NOT_THE_USERS = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
 
 
 def unfuse(
@@ -51,10 +54,21 @@ def compile_module(
         compiled = _through_aot(module, example_inputs, options, graph_report)
     else:
         compiled = _directly(module, example_inputs, options, graph_report)
+    if graph_report.opened and _has_autocast(module):
+        graph_report.note(
+            "under autocast, eager runs the inside of a fused op in the lower precision, and "
+            "returns that; compiled, as in torch's own AOT backends, the op keeps its inputs' dtype"
+        )
     report.add(graph_report)
     if options.verbose:
         _log(graph_report)
     return compiled
+
+
+def _has_autocast(module: fx.GraphModule) -> bool:
+    """Around the graph, or in it."""
+    enters = module.graph.find_nodes(op="call_function", target=torch.amp._enter_autocast)
+    return torch.is_autocast_enabled("cpu") or bool(enters)
 
 
 def _wants_gradient(module: fx.GraphModule) -> bool:
@@ -75,8 +89,16 @@ def _eager(module: fx.GraphModule, report: Report) -> Callable[..., Any]:
         "inference only; call it under torch.no_grad() or torch.inference_mode()"
     )
     report.note(text)
-    warnings.warn(text, EagerFallbackWarning, stacklevel=2)
+    warnings.warn(text, EagerFallbackWarning, stacklevel=_user_level())
     return module.forward
+
+
+def _user_level() -> int:
+    """The stack level, seen from the caller, of the call into compiled code."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _graph_inputs(module: fx.GraphModule, example_inputs: Sequence[Any]) -> list[GraphInput]:

@@ -151,7 +151,20 @@ class Program:
         return Report(1, 0, native.partitions, dict(native.opened), left, list(native.notes))
 
     def __repr__(self) -> str:
-        return f"unfuse.Program({', '.join(self._names)})"
+        """ "unfuse.Program(x: float32[s0, 8]) -> logits: float32[s0, 2]": what it takes, and the
+        tensors that it returns, by their places in the result."""
+        taken = ", ".join(f"{name}: {_type(*rest)}" for name, *rest in self._native.inputs)
+        leaves = zip(self._results.places(), self._result_leaves, strict=True)
+        places = [place for place, (is_tensor, _) in leaves if is_tensor]
+        returned = ", ".join(
+            f"{place}: {_type(*rest)}" if place else _type(*rest)
+            for place, (_, *rest) in zip(places, self._native.outputs, strict=True)
+        )
+        return f"unfuse.Program({taken}) -> {returned or None}"
+
+
+def _type(dtype: str, sizes: list[str]) -> str:
+    return f"{dtype}[{', '.join(sizes)}]"
 
 
 def _integer(value: Any, name: str) -> np.ndarray:

@@ -42,6 +42,16 @@ class Spec:
     def leaf_count(self) -> int:
         return 1 if self.kind is None else sum(child.leaf_count() for child in self.children)
 
+    def places(self, outer: str = "") -> list[str]:
+        """Where each leaf is: "logits", "layers[0]"; empty for a leaf alone."""
+        if self.kind is None:
+            return [outer]
+        if self.keys:
+            inner = [f"{outer}.{key}" if outer else str(key) for key in self.keys]
+        else:
+            inner = [f"{outer}[{index}]" for index in range(len(self.children))]
+        return [place for child, name in zip(self.children, inner) for place in child.places(name)]
+
     def flatten(self, value: Any, where: str) -> list[Any]:
         """The leaves of a value that has this structure. Throws Error saying where it has not."""
         if self.kind is None:

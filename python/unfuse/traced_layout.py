@@ -1,5 +1,5 @@
-"""How tensors lay when the graph was traced. What runs on the target may lie otherwise: to the graph
-strides carry no meaning, but to an op that torch runs they may."""
+"""How tensors lay when the graph was traced. What runs on the target may lie otherwise: to the
+graph strides carry no meaning, but to an op that torch runs they may."""
 
 from __future__ import annotations
 

@@ -45,6 +45,7 @@ def test_a_call_that_may_want_a_gradient_goes_to_eager(use_aot):
     ours = [w for w in caught if issubclass(w.category, unfuse.EagerFallbackWarning)]
     assert len(ours) == 1
     assert "no_grad" in str(ours[0].message)
+    assert ours[0].filename.endswith("compiling.py")  # Where the model is called.
     assert model[0].weight.grad is not None
     # Without gradients it is compiled.
     assert_close(compiled(x), model(x))
@@ -246,3 +247,15 @@ def test_silent_by_default(capfd, caplog):
         Compiled(nn.Linear(2, 2))(torch.ones(1, 2))
     assert "partitions" not in caplog.text
     assert capfd.readouterr().out == ""
+
+
+def test_a_fused_op_under_autocast_is_computed_in_its_own_dtype():
+    """Eager runs the op's inside in bfloat16; AOTAutograd runs graphs without autocast."""
+    layer, x = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval(), torch.randn(2, 3, 16)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        compiled = Compiled(layer)
+        result, in_torch = compiled(x), torch.compile(layer, backend="aot_eager")(x)
+        assert layer(x).dtype == torch.bfloat16
+    assert result.dtype == in_torch.dtype == torch.float32
+    assert_close(result, layer(x))
+    assert any("autocast" in note for note in compiled.report.notes)

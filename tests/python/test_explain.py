@@ -106,3 +106,35 @@ def test_no_gradients_asked_for():
     with torch.enable_grad():
         report = unfuse.explain(nn.Linear(4, 4), torch.randn(2, 4))
     assert report.partitions == 1
+
+
+class HeadOnEncoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = models.encoder(2, 32, 2, 64)
+        self.head = nn.Linear(32, 4)
+
+    def forward(self, x, mask, **options):
+        return self.head(self.encoder(x, mask=mask, **options))
+
+
+def test_modules_that_no_graph_holds():
+    model, x = HeadOnEncoder(), torch.randn(2, 5, 32)
+    mask = nn.Transformer.generate_square_subsequent_mask(5)
+    report = unfuse.explain(model, x, mask)
+    (note,) = [note for note in report.notes if note.startswith("no graph holds")]
+    assert "encoder (TransformerEncoder)" in note and "pass is_causal" in note
+    assert note in str(report)
+    (note,) = [
+        note for note in unfuse.explain(model.encoder, x, mask).notes if "no graph holds" in note
+    ]
+    assert "TransformerEncoder:" in note
+
+
+def test_no_note_where_a_graph_holds_all():
+    model, x = HeadOnEncoder(), torch.randn(2, 5, 32)
+    mask = nn.Transformer.generate_square_subsequent_mask(5)
+    report = unfuse.explain(model, x, mask, is_causal=True)
+    assert not any("no graph holds" in note for note in report.notes)
+    broken = unfuse.explain(Breaks(), torch.randn(2, 8)[:, :8])
+    assert broken.graph_breaks and not any("no graph holds" in note for note in broken.notes)

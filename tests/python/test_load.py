@@ -38,6 +38,21 @@ def test_torch_in_torch_out(linear):
     assert_close(unfuse.load(str(path))(torch.randn(4, 3).t().copy_(x)), model(x))
 
 
+def test_printed_a_program_shows_what_it_takes_and_returns(linear, tmp_path):
+    _, path, _ = linear
+    assert repr(unfuse.load(path)) == "unfuse.Program(input: float32[3, 4]) -> float32[3, 8]"
+
+    class Named(nn.Module):
+        def forward(self, x, mask):
+            return {"logits": x + 1, "rest": (mask, None, [x.long()])}
+
+    path = _save(Named(), (torch.randn(2, 3), torch.ones(3, dtype=torch.bool)), tmp_path / "n.pt2")
+    assert repr(unfuse.load(path)) == (
+        "unfuse.Program(x: float32[2, 3], mask: bool[3]) -> "
+        "logits: float32[2, 3], rest[0]: bool[3], rest[2][0]: int64[2, 3]"
+    )
+
+
 def test_numpy_in_numpy_out(linear):
     model, path, x = linear
     program = unfuse.load(path)

@@ -59,6 +59,20 @@ def test_what_fills_an_expanded_tensor_fills_its_places(dynamic):
     run_both(function, torch.randn(5, 4)[:, :4], use_aot=False, dynamic=dynamic)
 
 
+def test_torch_makes_writes_through_expand_functional_by_sums():
+    def function(x):
+        y = x * 2
+        y[:1].expand(4, 4).fill_(7)
+        return y[:1]
+
+    x = torch.ones(4, 4)
+    assert torch.equal(function(x), torch.full((1, 4), 7.0))
+    for backend in ("aot_eager", "unfuse"):
+        torch._dynamo.reset()
+        # 2, and four times 7 - 2.
+        assert torch.equal(torch.compile(function, backend=backend)(x), torch.full((1, 4), 22.0))
+
+
 def test_other_writes_to_several_elements_of_a_place_are_errors():
     def function(x):
         y = x[:1] * 2

@@ -61,6 +61,17 @@ nb::list result_leaves(const ProgramHandle& handle) {
   return result;
 }
 
+/// (name, dtype, sizes as text), one a tensor.
+nb::list described(const std::vector<TensorInfo>& tensors) {
+  nb::list result;
+  for (const TensorInfo& tensor : tensors) {
+    nb::list sizes;
+    for (const SizeInfo& size : tensor.sizes) sizes.append(size.text);
+    result.append(nb::make_tuple(tensor.name, std::string(dtype_name(tensor.dtype)), sizes));
+  }
+  return result;
+}
+
 std::vector<Tensor> run(const ProgramHandle& handle, const nb::sequence& descriptions,
                         int threads) {
   std::vector<Tensor> inputs;
@@ -95,6 +106,10 @@ void register_program(nb::module_& module) {
       .def_prop_ro(
           "namedtuple_fields",
           [](const ProgramHandle& handle) { return handle.program->signature().namedtuple_fields; })
+      .def_prop_ro("inputs",
+                   [](const ProgramHandle& handle) { return described(handle.program->inputs()); })
+      .def_prop_ro("outputs",
+                   [](const ProgramHandle& handle) { return described(handle.program->outputs()); })
       .def_prop_ro("leaves", &leaves)
       .def_prop_ro("result_leaves", &result_leaves)
       .def_prop_ro("report", [](const ProgramHandle& handle) { return handle.program->report(); })
