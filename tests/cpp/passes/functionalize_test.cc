@@ -232,11 +232,43 @@ void expect_unsupported(std::string_view text, const std::string& part) {
   }
 }
 
+TEST(Functionalize, FillsThePlacesOfAnExpand) {
+  EXPECT_EQ(functional(R"(
+    input user %x: f32[1, 3]
+    %z = aten.mul.Tensor(%x, %x)
+    %e = aten.expand.default(%z, [4, 2, 3])
+    %w = aten.fill_.Scalar(%e, 7)
+    output user %z
+  )"),
+            "%z = aten.mul.Tensor(%x, %x)\n"
+            "%e = aten.expand.default(%z, [4, 2, 3])\n"
+            "%full = aten.full.default([4, 2, 3], 7, dtype=float32)\n"
+            "%select = aten.select.int(%full, 0, 0)\n"
+            "%slice = aten.slice.Tensor(%select, start=0, end=1)\n"
+            "output user %slice\n");
+}
+
+TEST(Functionalize, WritesThroughAnExpandToTheSameSizes) {
+  EXPECT_EQ(functional(R"(
+    input user %x: f32[2, 3]
+    %z = aten.mul.Tensor(%x, %x)
+    %e = aten.expand.default(%z, [1, 2, 3])
+    %w = aten.add_.Scalar(%e, 7)
+    output user %z
+  )"),
+            "%z = aten.mul.Tensor(%x, %x)\n"
+            "%e = aten.expand.default(%z, [1, 2, 3])\n"
+            "%add = aten.add.Scalar(%e, 7)\n"
+            "%reshape = aten.reshape.default(%add, [2, 3])\n"
+            "output user %reshape\n");
+}
+
 TEST(Functionalize, RefusesToWriteThroughAnExpand) {
   expect_unsupported(R"(
     input user %x: f32[1, 3]
+    input user %m: b8[2, 3]
     %e = aten.expand.default(%x, [2, 3])
-    %w = aten.zero_.default(%e)
+    %w = aten.masked_fill_.Scalar(%e, %m, 7)
     output user %e
   )",
                      "writes through aten.expand.default");
