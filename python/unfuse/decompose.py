@@ -18,6 +18,9 @@ from torch.utils import _pytree as pytree
 
 from unfuse import _unfuse
 
+from .exported import check_is_exported_program
+from .options import check_choice
+
 _log = logging.getLogger("unfuse")
 
 
@@ -37,8 +40,8 @@ def decompose(
     something else. What is left is warned of; with `strict` it raises unfuse.Error. What was opened
     is logged (`logging.getLogger("unfuse")`).
     """
-    if to not in ("sdpa", "core"):
-        raise ValueError(f"to is {to!r}, neither 'sdpa' nor 'core'")
+    check_is_exported_program(program)
+    check_choice("to", to, ("sdpa", "core"))
     if isinstance(only, str):
         only = [only]
     # The graph travels through a file, the one form that Python and C++ both know whole.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import pathlib
-import sys
 import tempfile
 from typing import Any
 
 from unfuse import _unfuse
 
 from .errors import Error
+from .exported import check_is_exported_program
 from .options import check_choice
 from .program import file_name
 from .report import Report
@@ -35,8 +35,9 @@ def export_onnx(
     check_choice("fully_masked_rows", fully_masked_rows, ("op", "zero"))
     opset = _opset(opset)
     output = file_name(path)
-    if not _is_exported_program(program):
+    if isinstance(program, (str, os.PathLike)):
         return _export(file_name(program), model, output, opset, fully_masked_rows)
+    check_is_exported_program(program, "the path of a .pt2")
     import torch
 
     if model:
@@ -63,8 +64,3 @@ def _opset(opset: Any) -> int:
     if isinstance(opset, int) and not isinstance(opset, bool) and oldest <= opset <= newest:
         return opset
     raise Error(f"opset cannot be {opset!r}", hint=f"it is from {oldest} to {newest}, or 'newest'")
-
-
-def _is_exported_program(program: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(program, torch.export.ExportedProgram)

@@ -30,10 +30,10 @@ def load(
 
     `fully_masked_rows` is what attention gives for a row whose keys are all masked: "op", what the
     op in the graph gives, or "zero". `threads` 0 takes torch's number of threads at each call when
-    torch is loaded, else OMP_NUM_THREADS, else all cores. `model` is the one to take from an archive
-    of several, by its name there. What eager does to padded rows with nested tensors is no option
-    here (`padded_rows` is one of torch.compile): an exported program holds no module to ask; its
-    report says where it matters.
+    torch is loaded, else OMP_NUM_THREADS, else all cores. `model` is the one to take from an
+    archive of several, by its name there. What eager does to padded rows with nested tensors is no
+    option here (`padded_rows` is one of torch.compile): an exported program holds no module to ask;
+    its report says where it matters.
     """
     check_choice("fully_masked_rows", fully_masked_rows, ("op", "zero"))
     try:

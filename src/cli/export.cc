@@ -8,6 +8,7 @@
 namespace unfuse::cli {
 
 int export_onnx(const ExportOptions& options) {
+  check_output_file(options.output);
   Progress progress("exporting " + options.model.path);
   const OnnxExport made =
       unfuse::export_onnx(options.model.path, options.model.name, options.output, options.onnx);

@@ -173,14 +173,19 @@ CLI::App* add_verify(CLI::App& app, VerifyOptions& options) {
   return command;
 }
 
+void add_output(CLI::App* command, std::string& output, const char* help) {
+  command->add_option("-o,--output", output, help)
+      ->required()
+      ->check([](const std::string& text) { return text.empty() ? "no file is named" : ""; })
+      ->option_text("FILE");
+}
+
 CLI::App* add_decompose(CLI::App& app, DecomposeOptions& options) {
   CLI::App* command = app.add_subcommand(
       "decompose",
       "Opens a model's fused ops, and writes it to a .pt2 file that other tools take.");
   add_model(command, options.model);
-  command->add_option("-o,--output", options.output, "File to write; may be the model's own.")
-      ->required()
-      ->option_text("FILE");
+  add_output(command, options.output, "File to write; may be the model's own.");
   command
       ->add_option("--to", options.to,
                    "What attention becomes: one scaled_dot_product_attention (sdpa, default), or "
@@ -196,7 +201,7 @@ CLI::App* add_decompose(CLI::App& app, DecomposeOptions& options) {
       "Attention means what scaled_dot_product_attention means, also where the op "
       "means something else: rows whose keys are all masked, float masks. Says where.");
   command->add_flag("--strict", options.strict,
-                    "Write nothing, and fail, when anything would be left.");
+                    "Write nothing, and fail, when anything is left of what should be opened.");
   command->add_flag("--json", options.json, "Print JSON.");
   return command;
 }
@@ -210,10 +215,7 @@ CLI::App* add_export(CLI::App& app, ExportOptions& options) {
   CLI::App* command =
       app.add_subcommand("export", "Writes a model, its fused ops opened, as an ONNX model.");
   add_model(command, options.model);
-  command->add_option("-o,--output", options.output, "File to write.")
-      ->required()
-      ->check([](const std::string& text) { return text.empty() ? "no file is named" : ""; })
-      ->option_text("FILE");
+  add_output(command, options.output, "File to write; not the model's own.");
   add_parsed<int>(
       command, "--opset", options.onnx.opset, parse_opset,
       fmt::format("ONNX opset, {} to {} or newest. From 20 on gelu is an op, from 23 on "
@@ -223,7 +225,7 @@ CLI::App* add_export(CLI::App& app, ExportOptions& options) {
   add_fully_masked_rows(command, options.onnx.fully_masked_rows);
   command->add_flag(
       "--strict", options.strict,
-      "Write nothing, and fail, when anything would be left: an export does so anyway.");
+      "For symmetry with decompose: an export fails in any case when anything is left.");
   return command;
 }
 

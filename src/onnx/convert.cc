@@ -125,7 +125,7 @@ class Converter {
     for (const Node* node : graph_->nodes()) {
       const LoweringRow* row = find_lowering(node->id());
       if (row == nullptr) {
-        failures.add(*node, "ONNX has no form of it");
+        failures.add(*node, "no form of it in ONNX is known here");
         failed.insert(node);
         continue;
       }

@@ -1,11 +1,13 @@
 #include "program/onnx_export.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "onnx/convert.h"
 #include "passes/pipeline.h"
 #include "program/padded_rows.h"
 #include "pt2/exported_program.h"
+#include "unfuse/error.h"
 
 namespace unfuse {
 namespace {
@@ -27,6 +29,14 @@ void note_updates(const Graph& graph, Report& report) {
     report.notes.push_back("the model writes to '" + output.target +
                            "': what it would hold afterwards is an output more");
   }
+}
+
+/// An ONNX model in the place of the only copy of what it was made from would be a loss.
+void check_is_another_file(const std::string& path, const std::string& output) {
+  std::error_code missing;
+  if (!std::filesystem::equivalent(path, output, missing) || missing) return;
+  throw Error(ErrorKind::kInvalidArgument, "is the model that is exported", output,
+              "name another file for the ONNX model");
 }
 
 }  // namespace
@@ -54,6 +64,7 @@ OnnxExport export_onnx(Graph& graph, Report report, const std::string& output,
 
 OnnxExport export_onnx(const std::string& path, const std::string& model, const std::string& output,
                        const OnnxOptions& options) {
+  check_is_another_file(path, output);
   pt2::ExportedProgram program = pt2::read(path, model);
   Report report;
   report.notes = padded_rows_notes(program);

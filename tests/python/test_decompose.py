@@ -157,7 +157,9 @@ def test_only_and_strict():
         unfuse.decompose(program, only=["aten._transformer_encoder_layer_fwd.default"], strict=True)
     with pytest.raises(unfuse.Error, match="'relu' is no op that can be opened"):
         unfuse.decompose(program, only=["relu"])
-    with pytest.raises(ValueError, match="neither"):
+    with pytest.raises(unfuse.Error, match="expected an ExportedProgram, not str"):
+        unfuse.decompose("model.pt2")
+    with pytest.raises(unfuse.Error, match="to cannot be 'onnx'"):
         unfuse.decompose(program, to="onnx")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -81,12 +81,34 @@ def test_the_command_refuses(tmp_path):
     for opset in ("16", str(NEWEST + 1), "latest"):
         ran = command("export", DATA / "vit.pt2", "-o", path, "--opset", opset)
         assert ran.returncode == 2, ran.stderr
-    ran = command("export", DATA / "vit.pt2", "-o", tmp_path / "missing" / "model.onnx")
-    assert ran.returncode == 6
+    places = {tmp_path / "missing" / "model.onnx": "no folder", tmp_path: "a folder", "": "no file"}
+    for place, words in places.items():
+        ran = command("export", DATA / "vit.pt2", "-o", place)
+        assert ran.returncode == 2 and words in ran.stderr, ran.stderr
     assert not path.exists()
     ran = command("export", DATA / "vit.pt2", "-o", path, "--opset", "newest", "--strict")
     assert ran.returncode == 0, ran.stderr
     assert onnx.load(path).opset_import[0].version == NEWEST
+
+
+def test_the_model_itself_is_not_replaced(tmp_path):
+    model = tmp_path / "model.pt2"
+    model.write_bytes((DATA / "encoder_layer.pt2").read_bytes())
+    link = tmp_path / "link.onnx"
+    link.symlink_to(model)
+    for output in (model, link):
+        ran = command("export", model, "-o", output)
+        assert ran.returncode == 2 and "is the model that is exported" in ran.stderr, ran.stderr
+        with pytest.raises(unfuse.Error, match="is the model that is exported"):
+            unfuse.export_onnx(model, output)
+    assert model.read_bytes() == (DATA / "encoder_layer.pt2").read_bytes()
+
+
+@pytest.mark.parametrize("function", [unfuse.decompose, lambda x: unfuse.export_onnx(x, "x.onnx")])
+@pytest.mark.parametrize("given", [nn.Linear(2, 2), None, 3])
+def test_what_is_no_exported_program(function, given):
+    with pytest.raises(unfuse.Error, match=f"ExportedProgram.*not {type(given).__name__}.*export"):
+        function(given)
 
 
 def test_the_newest_opset_is_onnxs_own():

@@ -128,9 +128,7 @@ def test_values_are_those_of_pytorch(row):
     calls = list(itertools.islice(calls_of(row, SEED), CALLS))
     assert calls
     # An op may run only where nobody reads more than its first result: the statistics of a norm.
-    reasons = [
-        reason_it_is_left(row, call, read) for call in calls for read in {len(call[2]), 1}
-    ]
+    reasons = [reason_it_is_left(row, call, read) for call in calls for read in {len(call[2]), 1}]
     assert row.name not in RUN or not all(reasons), reasons
 
 

@@ -224,3 +224,48 @@ def test_rows_that_another_mask_wants_are_computed(use_aot):
     model = ReadsPadding(_encoder(enable_nested_tensor=False), "other mask").eval()
     x = _tokens(padding)
     assert_close(Compiled(model, use_aot=use_aot)(x, padding), model(x, padding))
+
+
+class Masked(nn.Module):
+    """Tokens times their mask, read in ways that are no sum over all of them."""
+
+    def __init__(self, encoder, how):
+        super().__init__()
+        self.encoder, self.how = encoder, how
+
+    def forward(self, x, padding):
+        tokens = self.encoder(x, src_key_padding_mask=padding)
+        tokens = tokens * (~padding)[..., None].to(tokens.dtype)
+        return {"whole": lambda: tokens, "last": lambda: tokens[:, -1]}.get(
+            self.how, lambda: tokens[:, 2:].sum(1)
+        )()
+
+
+@pytest.mark.parametrize("how", ["whole", "last", "slice"])
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
+def test_products_with_masks(how, lengths, use_aot):
+    # Sequences that are padded whole give NaN, and NaN times zero is NaN.
+    model = Masked(_encoder(), how)
+    padding = _padding(lengths)
+    x = _tokens(padding)
+    assert_close(Compiled(model, use_aot=use_aot)(x, padding), captured(model, x, padding))
+
+
+class PooledByIntegers(nn.Module):
+    def __init__(self, encoder, dtype):
+        super().__init__()
+        self.encoder, self.dtype = encoder, dtype
+
+    def forward(self, x, mask):
+        padding = mask.to(self.dtype) == 0
+        tokens = self.encoder(x, src_key_padding_mask=padding)
+        return tokens.masked_fill(padding[..., None], 0.0).sum(1)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int32, torch.int64], ids=str)
+def test_masks_of_integers_that_wrap(dtype, use_aot):
+    model = PooledByIntegers(_encoder(), dtype)
+    mask = (~_padding([11, 4, 1, 7])).long()
+    mask[0, 3:6] = 256  # 0 in eight bits
+    x = _tokens(mask)
+    assert_close(Compiled(model, use_aot=use_aot)(x, mask), captured(model, x, mask))

@@ -130,7 +130,9 @@ TEST(Convert, EveryOpWithoutAFormIsNamed) {
     EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
     EXPECT_STREQ(error.what(),
                  "model.pt2: 3 nodes of the model cannot be said in ONNX: aten.mystery.default (2 "
-                 "times): ONNX has no form of it; aten.riddle.default: ONNX has no form of it");
+                 "times): no form of it in ONNX is known here; aten.riddle.default: no form of it "
+                 "in ONNX is "
+                 "known here");
   }
 }
 

@@ -179,6 +179,7 @@ TEST_F(TensorFile, AnInterruptedWriteLeavesTheOldFile) {
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
     const pid_t child = fork();
     if (child == 0) {
+      std::signal(signal, SIG_DFL);  // nohup would have it ignored
       remove_unfinished_file_on_signals();
       const ReplacedFile replaced(path("x.npz"));
       std::ofstream(replaced.path()) << "half";

@@ -29,6 +29,24 @@ std::int64_t dimension_of(const Node& view) {
   return passes::wrap_dimension(view.argument("dim").integer(), view.input(0)->rank());
 }
 
+/// Whether all who read the value add up its rows, or take their largest: a NaN in one of them is a
+/// NaN in what they give.
+bool is_pooled(const Value* value) {
+  if (value->is_output()) return false;
+  return std::all_of(value->uses().begin(), value->uses().end(), [&](const Use& use) {
+    if (!is_any(*use.node, {"aten.sum.dim_IntList", "aten.mean.dim", "aten.amax.default",
+                            "aten.amin.default"})) {
+      return false;
+    }
+    const Argument& all = use.node->argument("dim");
+    if (all.is_none()) return true;
+    const std::vector<std::int64_t> dims = all.integers();
+    return dims.empty() || std::any_of(dims.begin(), dims.end(), [&](std::int64_t dim) {
+             return passes::wrap_dimension(dim, value->rank()) == 1;
+           });
+  });
+}
+
 bool is_number(const Argument& argument, std::int64_t number) {
   const auto* dim = argument.get_if<Dim>();
   return dim != nullptr && *dim == Dim(number);
@@ -105,6 +123,8 @@ void PaddedRegion::add_masked(Node* node, int masked, int mask, bool is_negated,
   const auto layout = RowLayout::with_rows_at(value->sizes(), 0, 1)
                           .of_operand(node->input(mask)->sizes(), value->sizes(), rows_);
   if (!layout || !layout->has_all_rows(rows_)) return;
+  // Where attention gives NaN to sequences that are padded whole, a product has it in all rows.
+  if (lets_nan_through && !is_pooled(node->result())) return;
   std::optional<RowPredicate> wanted = row_predicate(node->input(mask), *layout, rows_);
   if (!wanted) return;
   if (is_negated) wanted = wanted->negated();

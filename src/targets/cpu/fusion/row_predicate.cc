@@ -17,10 +17,14 @@ bool compares_with_zero(const Node& node) {
   return node.argument(1).is_constant_scalar() && node.argument(1).number() == 0;
 }
 
-/// Whether zero, and nothing else, becomes zero.
+/// Whether zero, and nothing else, becomes zero: 256 does as an int8, and a small float as an
+/// integer.
 bool keeps_zeros(const Node& conversion) {
-  return conversion.result()->dtype() == DType::kBool ||
-         !is_floating_point(conversion.input(0)->dtype());
+  const DType from = conversion.input(0)->dtype();
+  const DType to = conversion.result()->dtype();
+  if (to == DType::kBool) return true;
+  if (is_floating_point(from)) return false;
+  return is_floating_point(to) || dtype_size(to) >= dtype_size(from);
 }
 
 /// Through what shapes only.
