@@ -152,22 +152,27 @@ class ZipWriter {
   std::string target_;
 };
 
-/// What np.savez(path) writes: the record that ends an archive, and nothing before it. minizip does
-/// not take it for an archive.
+/// What np.savez(path) writes without arrays begins with the record that ends an archive. Some
+/// versions of minizip take that for no archive, others even when it is cut.
+bool begins_with_its_end(std::span<const std::byte> bytes) {
+  return bytes.size() >= 4 && std::memcmp(bytes.data(), "PK\5\6", 4) == 0;
+}
+
 bool is_empty_archive(std::span<const std::byte> bytes) {
   constexpr std::size_t kRecord = 22;
   constexpr std::size_t kEntries = 10;
-  return bytes.size() >= kRecord && std::memcmp(bytes.data(), "PK\5\6", 4) == 0 &&
-         bytes[kEntries] == std::byte{0} && bytes[kEntries + 1] == std::byte{0};
+  return bytes.size() >= kRecord && bytes[kEntries] == std::byte{0} &&
+         bytes[kEntries + 1] == std::byte{0};
 }
 
 }  // namespace
 
 NamedTensors read_npz(const std::string& path) {
   const MappedFile file = map_file(path);  // and a clear error when it is not there
-  if (is_empty_archive(file.bytes())) return {};
+  const bool has_no_members = begins_with_its_end(file.bytes());
+  if (has_no_members && is_empty_archive(file.bytes())) return {};
   const std::unique_ptr<void, CloseUnzip> archive(unzOpen64(path.c_str()));
-  if (archive == nullptr) damaged(path, "not a zip archive, as .npz files are");
+  if (archive == nullptr || has_no_members) damaged(path, "not a zip archive, as .npz files are");
   unz_global_info64 info{};
   if (unzGetGlobalInfo64(archive.get(), &info) != UNZ_OK) damaged(path, "damaged zip archive");
 
