@@ -371,7 +371,7 @@ def test_exported_program(tmp_path):
     compare(onnx_running.Runtime(tmp_path / "model.onnx"), model, (x,))
     with pytest.raises(unfuse.Error, match="opset cannot be 16"):
         unfuse.export_onnx(exported(model, (x,)), tmp_path / "model.onnx", opset=16)
-    with pytest.raises(unfuse.Error, match="expected a path"):
+    with pytest.raises(unfuse.Error, match="expected an ExportedProgram or the path of a .pt2"):
         unfuse.export_onnx(model, tmp_path / "model.onnx")
     with pytest.raises(unfuse.Error, match="no folder"):
         unfuse.export_onnx(exported(model, (x,)), tmp_path / "missing" / "model.onnx")
