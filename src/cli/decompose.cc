@@ -13,12 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string describe_place(const LeftOp& left) {
-  if (left.module_path.empty()) return left.source;
-  return left.source.empty() ? left.module_path
-                             : fmt::format("{} ({})", left.module_path, left.source);
-}
-
 void print_text(const DecomposeOptions& options, const Report& report) {
   std::string text;
   for (const auto& [op, count] : report.opened) {
@@ -26,7 +20,7 @@ void print_text(const DecomposeOptions& options, const Report& report) {
   }
   if (report.opened.empty()) text += "opened nothing\n";
   for (const LeftOp& left : report.left_to_torch) {
-    const std::string place = describe_place(left);
+    const std::string place = describe_place(left.module_path, left.source);
     text += fmt::format("left {} {}{}: {}\n", left.count, left.op,
                         place.empty() ? "" : ", first at " + place, left.reason);
   }
@@ -35,15 +29,9 @@ void print_text(const DecomposeOptions& options, const Report& report) {
 }
 
 void print_json(const Report& report) {
-  Json left = Json::array();
-  for (const LeftOp& op : report.left_to_torch) {
-    left.push_back({{"op", op.op},
-                    {"count", op.count},
-                    {"reason", op.reason},
-                    {"module_path", op.module_path},
-                    {"source", op.source}});
-  }
-  write_json({{"opened", Json(report.opened)}, {"left", left}, {"notes", report.notes}});
+  write_json({{"opened", Json(report.opened)},
+              {"left", left_as_json(report.left_to_torch)},
+              {"notes", report.notes}});
 }
 
 }  // namespace

@@ -54,18 +54,30 @@ std::string describe_symbols(const std::map<std::string, std::int64_t>& values) 
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-nlohmann::ordered_json report_as_json(const Report& report) {
+std::string describe_place(const std::string& module_path, const std::string& source) {
+  if (module_path.empty()) return source;
+  return source.empty() ? module_path : fmt::format("{} ({})", module_path, source);
+}
+
+nlohmann::ordered_json left_as_json(const std::vector<LeftOp>& ops) {
   nlohmann::ordered_json left = nlohmann::ordered_json::array();
-  for (const LeftOp& op : report.left_to_torch) {
+  for (const LeftOp& op : ops) {
     left.push_back({{"op", op.op},
                     {"count", op.count},
                     {"reason", op.reason},
                     {"module_path", op.module_path},
                     {"source", op.source}});
   }
-  return {{"graphs", report.graphs},         {"graph_breaks", report.graph_breaks},
-          {"partitions", report.partitions}, {"opened", report.opened},
-          {"left_to_torch", left},           {"notes", report.notes}};
+  return left;
+}
+
+nlohmann::ordered_json report_as_json(const Report& report) {
+  return {{"graphs", report.graphs},
+          {"graph_breaks", report.graph_breaks},
+          {"partitions", report.partitions},
+          {"opened", report.opened},
+          {"left_to_torch", left_as_json(report.left_to_torch)},
+          {"notes", report.notes}};
 }
 
 std::string Table::text(int indent) const {

@@ -25,6 +25,12 @@ std::string describe_index(std::int64_t flat, const std::vector<std::int64_t>& s
 /// "s0=8, s1=128".
 std::string describe_symbols(const std::map<std::string, std::int64_t>& values);
 
+/// "module.path (file.py:3)", or as much of it as is known.
+std::string describe_place(const std::string& module_path, const std::string& source);
+
+/// As the list that report_as_json() has of them.
+nlohmann::ordered_json left_as_json(const std::vector<LeftOp>& ops);
+
 /// The keys that unfuse.explain(...).as_dict() has in Python.
 nlohmann::ordered_json report_as_json(const Report& report);
 

@@ -23,11 +23,6 @@ std::string describe_range(const Range& range) {
   return fmt::format("{} to {}", range.minimum, range.maximum);
 }
 
-std::string describe_place(const std::string& module_path, const std::string& source) {
-  if (module_path.empty()) return source;
-  return source.empty() ? module_path : fmt::format("{} ({})", module_path, source);
-}
-
 void print_parameters(const char* title, const std::vector<Parameter>& parameters) {
   write_out(fmt::format("\n{}\n", title));
   Table table;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/numbers_of_dtypes.h"
 #include "unfuse/error.h"
 
 namespace unfuse::onnx {
@@ -63,16 +64,6 @@ Tensor scalar_of(From value, DType dtype) {
       throw Error(ErrorKind::kInternal,
                   "no constants are made in " + std::string(dtype_name(dtype)));
   }
-}
-
-/// The low bits of a number, as an integer dtype reads them.
-std::int64_t wrapped(std::int64_t number, DType dtype) {
-  const int unused = 64 - 8 * static_cast<int>(dtype_size(dtype));
-  const std::uint64_t shifted = static_cast<std::uint64_t>(number) << unused;
-  const bool is_unsigned = dtype == DType::kUInt8 || dtype == DType::kUInt16 ||
-                           dtype == DType::kUInt32 || dtype == DType::kUInt64;
-  return is_unsigned ? static_cast<std::int64_t>(shifted >> unused)
-                     : static_cast<std::int64_t>(shifted) >> unused;
 }
 
 /// Other constants are made in the dtype that is computed in, and converted.
@@ -150,7 +141,7 @@ Operand LoweringContext::operand(const Argument& argument, DType dtype, DType co
   if (argument.is_value()) return convert(operand(argument, dtype), computed);
   const auto* dim = argument.get_if<Dim>();
   if (dim == nullptr || !dim->constant()) return operand(argument, computed);
-  return number(wrapped(*dim->constant(), dtype), computed);
+  return number(ops::wrapped(*dim->constant(), dtype), computed);
 }
 
 Operand LoweringContext::optional_operand(const Argument& argument, DType dtype) {

@@ -1,7 +1,7 @@
 // Norms.
-#include <limits>
 
 #include "onnx/lowering/families.h"
+#include "ops/numbers_of_dtypes.h"
 #include "passes/canonical.h"
 
 namespace unfuse::onnx {
@@ -124,25 +124,12 @@ void batch_norm(const Node& node, LoweringContext& context) {
                               epsilon(node)));
 }
 
-double smallest_step(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat64:
-      return std::numeric_limits<double>::epsilon();
-    case DType::kFloat16:
-      return 0x1p-10;
-    case DType::kBFloat16:
-      return 0x1p-7;
-    default:
-      return std::numeric_limits<float>::epsilon();
-  }
-}
-
 void rms_norm(const Node& node, LoweringContext& context) {
   const DType dtype = wide_dtype(node.result()->dtype());
   const Operand x = context.operand(node.argument(0), dtype);
   const Argument& eps = node.argument("eps");
   // PyTorch's default is that of the dtype it computes in.
-  const double small = eps.is_none() ? smallest_step(dtype) : eps.number();
+  const double small = eps.is_none() ? ops::machine_epsilon(dtype) : eps.number();
   const Operand mean =
       context.reduce("ReduceMean", context.emit("Mul", {x, x}), normalized_axes(node));
   const Operand root =

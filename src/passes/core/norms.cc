@@ -1,6 +1,5 @@
 // Norms in their core forms.
-#include <limits>
-
+#include "ops/numbers_of_dtypes.h"
 #include "passes/core/rewrites.h"
 
 namespace unfuse::passes {
@@ -56,19 +55,6 @@ Replacement batch_norm(RewriteContext& at, const Node& node) {
                    {node.result()->type(), none, none}));
 }
 
-double machine_epsilon(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat64:
-      return std::numeric_limits<double>::epsilon();
-    case DType::kFloat16:
-      return 0x1p-10;
-    case DType::kBFloat16:
-      return 0x1p-7;
-    default:
-      return std::numeric_limits<float>::epsilon();
-  }
-}
-
 Replacement rms_norm(RewriteContext& at, const Node& node) {
   Builder& builder = at.builder;
   Value* input = node.input(0);
@@ -78,7 +64,7 @@ Replacement rms_norm(RewriteContext& at, const Node& node) {
   for (std::int64_t i = input->rank() - normalized; i < input->rank(); ++i) dimensions.push_back(i);
   const Argument& eps = node.argument("eps");
   // What PyTorch takes for none is that of the dtype that it computes in.
-  const double added = eps.is_none() ? machine_epsilon(wide) : eps.number();
+  const double added = eps.is_none() ? ops::machine_epsilon(wide) : eps.number();
 
   Value* x = convert(builder, input, wide);
   Value* square = call(builder, "aten.mul.Tensor", {x, x});

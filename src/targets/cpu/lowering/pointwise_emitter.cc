@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ops/catalogue.h"
+#include "ops/numbers_of_dtypes.h"
 #include "ops/promotion.h"
 #include "targets/cpu/lowering/view_algebra.h"
 #include "unfuse/error.h"
@@ -22,26 +23,11 @@ DType promoted_dtype(const Node& node) {
   return ops::result_dtype(std::span(node.arguments()).first(2));
 }
 
-namespace {
-
-/// The low bits of a number, as an integer dtype reads them.
-std::int64_t wrapped(std::int64_t number, DType dtype) {
-  if (dtype == DType::kBool) return number != 0 ? 1 : 0;
-  const int unused = 64 - 8 * static_cast<int>(dtype_size(dtype));
-  const std::uint64_t shifted = static_cast<std::uint64_t>(number) << unused;
-  const bool is_unsigned = dtype == DType::kUInt8 || dtype == DType::kUInt16 ||
-                           dtype == DType::kUInt32 || dtype == DType::kUInt64;
-  return is_unsigned ? static_cast<std::int64_t>(shifted >> unused)
-                     : static_cast<std::int64_t>(shifted) >> unused;
-}
-
-}  // namespace
-
 int PointwiseEmitter::load(const Argument& argument, DType dtype) {
   const RegisterType type = register_type(dtype);
   const bool integer_number = argument.holds<Dim>() && type == RegisterType::kInt64;
   if (!integer_number) return load(argument, type);
-  return constant(wrapped(context_->evaluate(argument.dim()), dtype), type);
+  return constant(ops::wrapped(context_->evaluate(argument.dim()), dtype), type);
 }
 
 int PointwiseEmitter::load(const Argument& argument, RegisterType type) {

@@ -1,13 +1,9 @@
 #include "targets/cpu/lowering/table.h"
 
-#include <algorithm>
-#include <string_view>
-
-#include "ops/catalogue.h"
+#include "ops/row_table.h"
 #include "targets/cpu/lowering/checks.h"
 #include "targets/cpu/lowering/families.h"
 #include "targets/cpu/lowering/pointwise_emitter.h"
-#include "unfuse/error.h"
 
 namespace unfuse::cpu {
 namespace {
@@ -42,36 +38,18 @@ std::vector<LoweringRow> collect_rows() {
       rows.push_back({row.op, accept_pointwise, lower_pointwise});
     }
   }
-  std::sort(rows.begin(), rows.end(), [](const LoweringRow& left, const LoweringRow& right) {
-    return std::string_view(left.op) < right.op;
-  });
   return rows;
 }
 
-const std::vector<LoweringRow>& all_rows() {
-  static const std::vector<LoweringRow> rows = collect_rows();
+const ops::RowTable<LoweringRow>& table() {
+  static const ops::RowTable<LoweringRow> rows(collect_rows());
   return rows;
-}
-
-std::vector<const LoweringRow*> rows_by_id() {
-  std::vector<const LoweringRow*> by_id(ops::catalogue().size(), nullptr);
-  for (const LoweringRow& row : all_rows()) {
-    const LoweringRow*& place = by_id[static_cast<std::size_t>(ops::get(row.op).id)];
-    if (place != nullptr) {
-      throw Error(ErrorKind::kInternal, "two lowerings for one op", row.op);
-    }
-    place = &row;
-  }
-  return by_id;
 }
 
 }  // namespace
 
-const LoweringRow* find_lowering(OpId id) {
-  static const std::vector<const LoweringRow*> by_id = rows_by_id();
-  return id < 0 ? nullptr : by_id[static_cast<std::size_t>(id)];
-}
+const LoweringRow* find_lowering(OpId id) { return table().find(id); }
 
-std::span<const LoweringRow> lowering_rows() { return all_rows(); }
+std::span<const LoweringRow> lowering_rows() { return table().rows(); }
 
 }  // namespace unfuse::cpu
