@@ -151,7 +151,7 @@ std::vector<Tensor> random_inputs(const Graph& graph, const SymbolValues& sizes,
                                   std::uint64_t seed) {
   Random random(seed);
   return make_inputs(graph, sizes,
-                     [&](const GraphInput& input, std::vector<std::int64_t> concrete) {
+                     [&](const GraphInput& input, const std::vector<std::int64_t>& concrete) {
                        const Tensor tensor = allocate(input, concrete);
                        fill(tensor, random);
                        return tensor;

@@ -66,7 +66,7 @@ void LevelExporter::define_input(const std::string& name, const std::optional<Me
 }
 
 std::string LevelExporter::add_input(Value* value) {
-  const std::string name = names_.unused(value->name());
+  std::string name = names_.unused(value->name());
   define_result(name, value, -1);
   return name;
 }

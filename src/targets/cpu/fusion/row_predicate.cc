@@ -45,18 +45,12 @@ std::optional<Step> before(const Step& step, const RowSizes& rows) {
   if (const auto shaped = before_shaping(step, rows)) return shaped;
   const Node* node = step.value->producer();
   if (node == nullptr) return std::nullopt;
-  Step made = step;
-  if (node->is("aten.logical_not.default")) {
-    made.is_negated = !step.is_negated;
-  } else if (node->is("aten.eq.Scalar") && compares_with_zero(*node)) {
-    made.is_negated = !step.is_negated;
-  } else if (node->is("aten.ne.Scalar") && compares_with_zero(*node)) {
-  } else if (node->is("aten._to_copy.default") && keeps_zeros(*node)) {
-  } else {
-    return std::nullopt;
-  }
-  made.value = node->input(0);
-  return made;
+  const bool negates = node->is("aten.logical_not.default") ||
+                       (node->is("aten.eq.Scalar") && compares_with_zero(*node));
+  const bool keeps = (node->is("aten.ne.Scalar") && compares_with_zero(*node)) ||
+                     (node->is("aten._to_copy.default") && keeps_zeros(*node));
+  if (!negates && !keeps) return std::nullopt;
+  return Step{node->input(0), step.layout, step.is_negated != negates};
 }
 
 }  // namespace

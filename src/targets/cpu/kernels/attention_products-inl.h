@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "targets/cpu/kernels/attention_pack-inl.h"
 #include "targets/cpu/kernels/attention_tile.h"
@@ -75,32 +76,43 @@ void accumulate(const ValueBlock& block) {
   });
 }
 
-/// Calls the instance of kRows and kVectors.
-#define UNFUSE_CALL_ROWS(function, rows, vectors, block)        \
-  switch (vectors) {                                            \
-    case 1:                                                     \
-      return function<rows, 1>(block);                          \
-    case 2:                                                     \
-      return function<rows, 2>(block);                          \
-    case 3:                                                     \
-      return function<rows, std::min(3, kPanelVectors)>(block); \
-    default:                                                    \
-      return function<rows, kPanelVectors>(block);              \
+/// body(count) with a constant count that holds `vectors`.
+template <class Body>
+HWY_INLINE void choose_vectors(std::int64_t vectors, const Body& body) {
+  switch (vectors) {
+    case 1:
+      return body(std::integral_constant<int, 1>());
+    case 2:
+      return body(std::integral_constant<int, 2>());
+    case 3:
+      return body(std::integral_constant<int, std::min(3, kPanelVectors)>());
+    default:
+      return body(std::integral_constant<int, kPanelVectors>());
   }
+}
+
+/// body(rows, vectors) with constants that hold so many.
+template <class Body>
+HWY_INLINE void choose_instance(std::int64_t rows, std::int64_t vectors, const Body& body) {
+  const auto choose = [&](auto r) UNFUSE_LAMBDA {
+    choose_vectors(vectors, [&](auto v) UNFUSE_LAMBDA { body(r, v); });
+  };
+  if (rows > 4) return choose(std::integral_constant<int, 6>());
+  if (rows > 2) return choose(std::integral_constant<int, 4>());
+  choose(std::integral_constant<int, 2>());
+}
 
 HWY_INLINE void run_score(std::int64_t rows, std::int64_t vectors, const ScoreBlock& block) {
-  if (rows > 4) UNFUSE_CALL_ROWS(score, 6, vectors, block)
-  if (rows > 2) UNFUSE_CALL_ROWS(score, 4, vectors, block)
-  UNFUSE_CALL_ROWS(score, 2, vectors, block)
+  choose_instance(rows, vectors, [&](auto r, auto v) UNFUSE_LAMBDA {
+    score<decltype(r)::value, decltype(v)::value>(block);
+  });
 }
 
 HWY_INLINE void run_accumulate(std::int64_t rows, std::int64_t vectors, const ValueBlock& block) {
-  if (rows > 4) UNFUSE_CALL_ROWS(accumulate, 6, vectors, block)
-  if (rows > 2) UNFUSE_CALL_ROWS(accumulate, 4, vectors, block)
-  UNFUSE_CALL_ROWS(accumulate, 2, vectors, block)
+  choose_instance(rows, vectors, [&](auto r, auto v) UNFUSE_LAMBDA {
+    accumulate<decltype(r)::value, decltype(v)::value>(block);
+  });
 }
-
-#undef UNFUSE_CALL_ROWS
 
 #if HWY_TARGET == HWY_SCALAR
 /// Sums (or maxima) of the lanes of each of four vectors.

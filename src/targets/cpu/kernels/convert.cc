@@ -52,7 +52,9 @@ std::uint16_t float32_to_bfloat16(float value) {
 
 HWY_BEFORE_NAMESPACE();
 namespace unfuse::cpu::HWY_NAMESPACE {
+#if UNFUSE_HARDWARE_FLOAT16
 namespace hn = hwy::HWY_NAMESPACE;
+#endif
 
 void widen_float16(const std::uint16_t* from, float* to, std::int64_t count) {
   std::int64_t i = 0;

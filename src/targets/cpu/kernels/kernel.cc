@@ -20,8 +20,7 @@ OperandSpec OperandSpec::contiguous(DType dtype, Sizes sizes) {
   return {dtype, std::move(sizes), std::move(strides)};
 }
 
-void require(bool condition, const char* kernel, const char* message) {
-  if (condition) return;
+void refuse(const char* kernel, const char* message) {
   throw Error(ErrorKind::kInternal, std::string(kernel) + " kernel: " + message);
 }
 

@@ -52,8 +52,13 @@ inline std::int64_t counted_part(std::int64_t total, std::int64_t counted_rows,
   return total / counted_rows * *static_cast<const std::int64_t*>(row_count);
 }
 
-/// For select_NAME: throws Error (kInternal) "NAME: MESSAGE" if `condition` does not hold.
-void require(bool condition, const char* kernel, const char* message);
+/// Throws Error (kInternal) "NAME kernel: MESSAGE".
+[[noreturn]] void refuse(const char* kernel, const char* message);
+
+/// For select_NAME: refuses if `condition` does not hold.
+inline void require(bool condition, const char* kernel, const char* message) {
+  if (!condition) refuse(kernel, message);
+}
 
 class Kernel {
  public:

@@ -100,11 +100,8 @@ TileFunction int64_function(PointwiseOp op) {
     case PointwiseOp::kRelu:
       return tile1<T, [](T a) -> T { return a < 0 ? 0 : a; }>;
     case PointwiseOp::kFloor:
-      return tile1<T, [](T a) -> T { return a; }>;
     case PointwiseOp::kCeil:
-      return tile1<T, [](T a) -> T { return a; }>;
     case PointwiseOp::kRound:
-      return tile1<T, [](T a) -> T { return a; }>;
     case PointwiseOp::kTrunc:
       return tile1<T, [](T a) -> T { return a; }>;
     // Comparisons and tests.
@@ -123,7 +120,6 @@ TileFunction int64_function(PointwiseOp op) {
     case PointwiseOp::kGreaterEqual:
       return tile2<T, [](T a, T b) -> T { return (T(a >= b)); }>;
     case PointwiseOp::kIsNan:
-      return tile1<T, [](T a) -> T { return 0 * a; }>;
     case PointwiseOp::kIsInf:
       return tile1<T, [](T a) -> T { return 0 * a; }>;
     case PointwiseOp::kIsFinite:
