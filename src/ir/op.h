@@ -33,7 +33,8 @@ struct Traits {
 
 /// Result types of a call, by the arguments in schema order; a list result is flattened.
 /// Strides are those that eager gives for views, and contiguous ones (in eager's dimension order
-/// for pointwise ops) otherwise. Throws Error (kInvalidArgument) when the arguments do not fit.
+/// for pointwise ops) otherwise. Throws Error: kInvalidArgument when the arguments do not fit,
+/// kUnsupported when they do not tell (sizes that depend on elements).
 using ResultTypeRule = std::vector<Type> (*)(const Arguments& arguments);
 
 struct Op {

@@ -16,6 +16,7 @@ std::vector<Type> ruled_types(const Node& node, const Arguments& arguments) {
   try {
     return node.op().result_types(arguments);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kUnsupported) throw;
     throw Error(ErrorKind::kInvalidArgument, "the call is impossible: " + error.message(),
                 node.where());
   }
@@ -63,8 +64,14 @@ void compare(const Node& node, const std::vector<Type>& recorded, const std::vec
 
 void check_types(const Node& node, const SymbolRanges& symbols) {
   if (node.op().result_types == nullptr) return;
-  compare(node, types_of_results(node), ruled_types(node, node.arguments()), symbols,
-          Compare::kSizesAndDTypes);
+  std::vector<Type> ruled;
+  try {
+    ruled = ruled_types(node, node.arguments());
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kUnsupported) return;
+    throw;
+  }
+  compare(node, types_of_results(node), ruled, symbols, Compare::kSizesAndDTypes);
 }
 
 Type SizeChecker::concrete(const Type& type) const {

@@ -12,11 +12,12 @@ namespace unfuse {
 ///
 /// Throws Error (kInvalidArgument) when the op's rule refuses the node's arguments, or gives
 /// results of another dtype, rank or size than the node has. Sizes that cannot be compared for all
-/// values of the symbols pass; SizeChecker looks again when they have values. Ops without a rule
-/// pass.
+/// values of the symbols pass, and so does what the rule cannot tell; SizeChecker looks again when
+/// they have values. Ops without a rule pass.
 void check_types(const Node& node, const SymbolRanges& symbols);
 
-/// The same with a value for every symbol, so that every size is compared. Dtypes are not: a target
+/// The same with a value for every symbol, so that every size is compared, and what the rule cannot
+/// tell is an Error (kUnsupported): kernels would have to trust it. Dtypes are not: a target
 /// may have its kernels write wider elements than the op gives.
 class SizeChecker {
  public:

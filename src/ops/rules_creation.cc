@@ -56,9 +56,9 @@ double range_number(const Argument& number, DType dtype) {
 /// How many numbers lie in [start, end) `step` apart.
 Dim range_length(const Argument& start, const Argument& end, const Argument& step, DType dtype) {
   if (!start.is_constant_scalar() || !end.is_constant_scalar() || !step.is_constant_scalar()) {
-    if (!all_integers(start, end, step)) refuse("arange of a symbolic size takes ints");
+    if (!all_integers(start, end, step)) cannot_tell("arange of a symbolic size takes ints");
     const std::int64_t by = step.integer();
-    if (by <= 0) refuse("arange of a symbolic size takes a positive step");
+    if (by <= 0) cannot_tell("arange of a symbolic size takes a positive step");
     return Dim::floordiv(end.dim() - start.dim() + Dim(by - 1), by);
   }
   const double by = range_number(step, dtype);

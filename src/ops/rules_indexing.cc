@@ -32,7 +32,7 @@ Indices read_indices(const TensorType& self, const Argument& list) {
     }
     const TensorType& index = value->tensor();
     if (index.dtype == DType::kBool || index.dtype == DType::kUInt8) {
-      refuse("the sizes of what a mask selects depend on its elements");
+      cannot_tell("the sizes of what a mask selects depend on its elements");
     }
     indices.of_dimension.push_back(&index);
     indices.sizes = broadcast(indices.sizes, index.sizes);

@@ -177,6 +177,7 @@ std::optional<std::vector<Dim>> split_strides(const TensorType& type,
 }  // namespace
 
 void refuse(const std::string& message) { throw Error(ErrorKind::kInvalidArgument, message); }
+void cannot_tell(const std::string& message) { throw Error(ErrorKind::kUnsupported, message); }
 
 bool is_tensor(const Argument& argument) {
   const auto* value = argument.get_if<Value*>();

@@ -14,6 +14,8 @@ namespace unfuse::ops {
 
 /// Throws Error (kInvalidArgument).
 [[noreturn]] void refuse(const std::string& message);
+/// Throws Error (kUnsupported): the call may be right, but the result's type cannot be told.
+[[noreturn]] void cannot_tell(const std::string& message);
 
 bool is_tensor(const Argument& argument);
 
