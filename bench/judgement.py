@@ -271,7 +271,7 @@ def _compile_seconds(results: Results) -> list[Point]:
 
 def _new_length(results: Results) -> list[Point]:
     """Milliseconds."""
-    new, same = results.get("call/new-length"), results.get("call/same-length")
+    new, same = results.get("call/new-length"), results.get("call/seen-length")
     if new is None or same is None or not (new.usable(("unfuse",)) and same.usable(("unfuse",))):
         return []
     return [Point(new.name, 1e3 * (new.median("unfuse") - same.median("unfuse")))]

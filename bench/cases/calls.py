@@ -43,17 +43,23 @@ def _tokens(length: int) -> tuple[Tensor]:
     return (torch.randn(1, length, 512),)
 
 
-def build_same_length() -> Workload:
-    return Workload(models.encoder(), _tokens(_NEW_LENGTHS[0]), ((1,),))
-
-
-def build_new_lengths() -> Workload:
+def _build_lengths(seen_before: bool) -> Workload:
     return Workload(
         models.encoder(),
         _tokens(_NEW_LENGTHS[0]),
         ((1,),),
         inputs_at=lambda run: _tokens(_NEW_LENGTHS[run]),
+        seen_before=seen_before,
     )
+
+
+def build_new_lengths() -> Workload:
+    return _build_lengths(seen_before=False)
+
+
+def build_seen_lengths() -> Workload:
+    """The same lengths, each when it has been run once: what differs is what a new one costs."""
+    return _build_lengths(seen_before=True)
 
 
 _NOTHING = Work(flops=0, bytes=0)
@@ -75,8 +81,8 @@ CASES = [
         engines=_CALLED_FROM_PYTHON,
     ),
     Case(
-        "call/same-length",
-        build_same_length,
+        "call/seen-length",
+        build_seen_lengths,
         _NOTHING,
         "lengths",
         engines=("eager", "unfuse"),

@@ -33,6 +33,8 @@ class Workload:
     real_rows: Tensor | None = None
     #: The inputs of the n-th run, where runs differ.
     inputs_at: Callable[[int], tuple[Tensor, ...]] | None = None
+    #: Whether such inputs are run once before they are timed.
+    seen_before: bool = False
 
     def positions(self, names: Sequence[str]) -> list[int]:
         """Which of the inputs have these names: those that forward() gives them. Exporters keep the

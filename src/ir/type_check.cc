@@ -1,5 +1,7 @@
 #include "ir/type_check.h"
 
+#include <algorithm>
+
 #include "unfuse/error.h"
 
 namespace unfuse {
@@ -60,6 +62,16 @@ void compare(const Node& node, const std::vector<Type>& recorded, const std::vec
   }
 }
 
+/// How an input lies in memory may have symbols of its own, which get no value. Nothing that is
+/// compared depends on them.
+Dim evaluate_known(const Dim& dim, const SymbolValues& symbols) {
+  std::vector<std::string> names;
+  dim.collect_symbols(names);
+  const bool is_known = std::all_of(
+      names.begin(), names.end(), [&](const std::string& name) { return symbols.contains(name); });
+  return is_known ? Dim(dim.evaluate(symbols)) : dim;
+}
+
 }  // namespace
 
 void check_types(const Node& node, const SymbolRanges& symbols) {
@@ -79,8 +91,8 @@ Type SizeChecker::concrete(const Type& type) const {
   if (tensor == nullptr) return type;
   TensorType made = *tensor;
   for (Dim& size : made.sizes) size = size.evaluate(*symbols_);
-  for (Dim& stride : made.strides) stride = stride.evaluate(*symbols_);
-  made.storage_offset = made.storage_offset.evaluate(*symbols_);
+  for (Dim& stride : made.strides) stride = evaluate_known(stride, *symbols_);
+  made.storage_offset = evaluate_known(made.storage_offset, *symbols_);
   return made;
 }
 

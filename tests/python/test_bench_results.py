@@ -175,7 +175,7 @@ def test_compiling_counts_the_graph_and_what_its_first_call_takes_longer():
 
 
 def test_a_new_length():
-    same = case("call/same-length", 0, unfuse=[0.010])
+    same = case("call/seen-length", 0, unfuse=[0.010])
     assert verdict("a new length", same, case("call/new-length", 0, unfuse=[0.014])).passed
     slow = case("call/new-length", 0, unfuse=[0.016])
     assert verdict("a new length", same, slow).passed is False

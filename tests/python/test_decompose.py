@@ -230,6 +230,32 @@ def test_opaque_ops_and_regions_stay():
     torch.testing.assert_close(opened.module()(x), model(x))
 
 
+class SizesOfElements(nn.Module):
+    """As many rows as the mask says, and numbers that count down."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = Attention()
+
+    def forward(self, x, mask):
+        y = self.attention(x)
+        falling = torch.arange(x.shape[0], 0, -1)
+        return y[mask], y * falling[:, None, None]
+
+
+@pytest.mark.parametrize("to", ["sdpa", "core"])
+def test_sizes_that_no_rule_tells(to):
+    model, x = SizesOfElements().eval(), torch.randn(3, 5, 16)
+    arguments = x, torch.rand(3, 5) > 0.5
+    sizes = {0: Dim.DYNAMIC}
+    program = exported(model, *arguments, dynamic_shapes=(sizes, sizes))
+    opened = unfuse.decompose(program, to=to)
+    assert not FUSED & set(ops(opened))
+    other = torch.randn(4, 5, 16), torch.rand(4, 5) > 0.5
+    for given in (arguments, other):
+        torch.testing.assert_close(opened.module()(*given), model(*given))
+
+
 @pytest.mark.parametrize("to", ["sdpa", "core"])
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_table_in_run_decompositions(to, dynamic):

@@ -377,5 +377,48 @@ def test_unsupported_op_is_named(tmp_path):
     assert raised.value.kind == "unsupported"
 
 
+class Transposed(nn.Module):
+    def forward(self, x):
+        return x.permute(1, 0, 2).relu() + 1, x.reshape(x.shape[0], -1)
+
+
+def test_inputs_exported_as_views(tmp_path):
+    """Their strides and offset get symbols of their own, which say nothing of other inputs."""
+    automatic = (dict.fromkeys(range(3), torch.export.Dim.AUTO),)
+    view = torch.randn(6, 10, 9)[1:, ::3, 1:5]
+    program = unfuse.load(
+        _save(Transposed(), (view,), tmp_path / "m.pt2", dynamic_shapes=automatic)
+    )
+    for x in (view, torch.randn(3, 4, 5), torch.randn(9, 7, 8)[2:5, 1::2, 2:5]):
+        for result, expected in zip(program(x), Transposed()(x), strict=True):
+            assert torch.equal(result, expected)
+
+
+def test_sizes_of_elements_are_no_damage(tmp_path):
+    class Select(nn.Module):
+        def forward(self, x, mask):
+            return x[mask]
+
+    path = _save(Select(), (torch.randn(4), torch.tensor([True, False] * 2)), tmp_path / "m.pt2")
+    with pytest.raises(unfuse.Error, match="depend on data") as raised:
+        unfuse.load(path)
+    assert raised.value.kind == "unsupported"
+
+
+def test_falling_numbers_of_a_symbolic_size(tmp_path):
+    class Falling(nn.Module):
+        def forward(self, x):
+            return x + torch.arange(x.shape[0], 0, -1)
+
+    path = _save(
+        Falling(),
+        (torch.randn(4),),
+        tmp_path / "m.pt2",
+        dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+    )
+    x = torch.randn(7)
+    torch.testing.assert_close(unfuse.load(path)(x), Falling()(x))
+
+
 def test_version():
     assert unfuse.__version__.count(".") == 2

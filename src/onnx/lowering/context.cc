@@ -61,8 +61,8 @@ Tensor scalar_of(From value, DType dtype) {
     case DType::kUInt64:
       return scalar(dtype, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
     default:
-      throw Error(ErrorKind::kInternal,
-                  "no constants are made in " + std::string(dtype_name(dtype)));
+      throw Error(ErrorKind::kUnsupported,
+                  "ONNX computes nothing in " + std::string(dtype_name(dtype)));
   }
 }
 

@@ -68,9 +68,35 @@ TEST_F(TypeCheck, WhatDependsOnSymbolsIsCheckedWithTheirValues) {
   EXPECT_THROW(SizeChecker(too_few).check(*different), Error);
 }
 
+TEST_F(TypeCheck, SymbolsOfStridesAloneNeedNoValue) {
+  TensorType apart = TensorType::contiguous(DType::kFloat32, {s0_});
+  apart.strides[0] = s1_;
+  apart.storage_offset = Dim::symbol("s2");
+  Value* left = graph_.add_input("left", apart, {});
+  const Node* both =
+      graph_.create_node(op_, {left, input(s0_)}, {TensorType::contiguous(DType::kFloat32, {s0_})});
+  const SymbolValues values = {{"s0", 3}};
+  EXPECT_NO_THROW(SizeChecker(values).check(*both));
+}
+
 TEST_F(TypeCheck, ATargetsKernelsMayWriteOtherDTypes) {
   const SymbolValues values = {{"s0", 3}};
   EXPECT_NO_THROW(SizeChecker(values).check(*node(s0_, s0_, s0_, DType::kFloat64)));
+}
+
+TEST_F(TypeCheck, WhatARuleCannotTellIsKeptAsRecordedAndNotComputed) {
+  op_.result_types = [](const Arguments&) -> std::vector<Type> {
+    throw Error(ErrorKind::kUnsupported, "as many as there are true elements");
+  };
+  const Node* selected = node(4, 4, s0_);
+  EXPECT_NO_THROW(check_types(*selected, {}));
+  const SymbolValues values = {{"s0", 3}};
+  try {
+    SizeChecker(values).check(*selected);
+    FAIL() << "kernels would trust a size that nobody checked";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  }
 }
 
 TEST_F(TypeCheck, OpsWithoutARulePass) {
