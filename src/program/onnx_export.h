@@ -27,8 +27,8 @@ struct OnnxExport {
 };
 
 /// Opens the model at `path` (one of several: `model`; empty takes the only one) and writes it to
-/// `output`, another file. Throws Error (kInvalidArgument) when it is the same, and what pt2::read(), onnx::convert() and onnx::write_model() throw; nothing is
-/// written then.
+/// `output`, another file. Throws Error (kInvalidArgument) when it is the same, and what
+/// pt2::read(), onnx::convert() and onnx::write_model() throw; nothing is written then.
 OnnxExport export_onnx(const std::string& path, const std::string& model, const std::string& output,
                        const OnnxOptions& options);
 

@@ -76,19 +76,13 @@ void accumulate(const ValueBlock& block) {
   });
 }
 
-/// body(count) with a constant count that holds `vectors`.
-template <class Body>
+/// body(count) with the constant count that `vectors` is, of at least kVectors.
+template <int kVectors = 1, class Body>
 HWY_INLINE void choose_vectors(std::int64_t vectors, const Body& body) {
-  switch (vectors) {
-    case 1:
-      return body(std::integral_constant<int, 1>());
-    case 2:
-      return body(std::integral_constant<int, 2>());
-    case 3:
-      return body(std::integral_constant<int, std::min(3, kPanelVectors)>());
-    default:
-      return body(std::integral_constant<int, kPanelVectors>());
+  if constexpr (kVectors < kPanelVectors) {
+    if (vectors > kVectors) return choose_vectors<kVectors + 1>(vectors, body);
   }
+  body(std::integral_constant<int, kVectors>());
 }
 
 /// body(rows, vectors) with constants that hold so many.

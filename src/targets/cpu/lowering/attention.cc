@@ -36,7 +36,7 @@ Refusal accept_attention(const Node& node) {
 
 /// The operand with the result's batch dimensions, its own heads, and its own rows and columns.
 View attention_operand(LoweringContext& context, const Value* value, const Sizes& result) {
-  const View view = context.contiguous_unless(context.view(value), has_dense_rows);
+  View view = context.contiguous_unless(context.view(value), has_dense_rows);
   if (result.size() <= 3) return view;
   Sizes sizes(result.begin(), result.end() - 3);
   sizes.insert(sizes.end(), view.sizes().end() - 3, view.sizes().end());
@@ -99,7 +99,7 @@ void lower_attention(const Node& node, LoweringContext& context) {
 
 /// [B, H, L, D] with rows (b, l) at one distance from each other.
 View with_even_rows(LoweringContext& context, const Value* value) {
-  const View view = context.view(value);
+  View view = context.view(value);
   const std::vector<std::int64_t> order = passes::swapped_order(4, 1, 2);
   const View rows = permuted(view, order);
   const bool is_even =

@@ -35,7 +35,7 @@ Refusal require_default(const Node& node, std::string_view argument) {
 }
 
 View row_operand(LoweringContext& context, const Value* value, std::int64_t count) {
-  const View row = context.contiguous(context.view(value));
+  View row = context.contiguous(context.view(value));
   if (row.numel() == count) return row;
   throw Error(ErrorKind::kInvalidArgument, fmt::format("%{} has {} elements, but {} are needed",
                                                        value->name(), row.numel(), count));

@@ -63,7 +63,7 @@ View LoweringContext::result_in_order(const Value* value, const std::vector<std:
     back[static_cast<std::size_t>(dim)] = static_cast<std::int64_t>(laid.size());
     laid.push_back(plain[static_cast<std::size_t>(dim)]);
   }
-  const View view = permuted(temporary(value->dtype(), laid), back);
+  View view = permuted(temporary(value->dtype(), laid), back);
   views_[value] = view;
   return view;
 }

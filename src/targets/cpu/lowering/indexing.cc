@@ -186,7 +186,7 @@ View coordinates(LoweringContext& context, const Sizes& sizes, std::int64_t dime
 
 /// A number as a tensor without dimensions.
 View number(LoweringContext& context, const Argument& argument, DType dtype) {
-  const View view = context.temporary(dtype, {});
+  View view = context.temporary(dtype, {});
   context.emit(select_fill({view.spec, scalar(argument, context), 1}), {}, {view});
   return view;
 }

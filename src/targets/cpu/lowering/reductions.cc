@@ -118,7 +118,7 @@ void lower_logsumexp(const Node& node, LoweringContext& context) {
   Sizes kept = from.sizes();
   for (const std::int64_t dimension : dimensions) kept[static_cast<std::size_t>(dimension)] = 1;
   const auto reduce = [&](ReduceOp op, const View& of) {
-    const View to = context.temporary(dtype, kept);
+    View to = context.temporary(dtype, kept);
     ReduceSpec spec;
     spec.op = op;
     spec.input = of.spec;
