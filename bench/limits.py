@@ -21,6 +21,12 @@ _LONGEST_SECONDS = 60.0
 class Limits:
     flops_per_second: float
     bytes_per_second: float
+    #: Of products of bfloat16, summed in float32; 0 where the machine has none.
+    bfloat16_flops_per_second: float = 0.0
+
+    def arithmetic(self, bfloat16: bool) -> float:
+        """FLOP/s that a model can reach whose numbers are bfloat16, or not."""
+        return max(self.flops_per_second, self.bfloat16_flops_per_second if bfloat16 else 0.0)
 
 
 class LimitsMeter:

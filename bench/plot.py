@@ -31,7 +31,8 @@ def limit_seconds(result: CaseResult) -> float:
     limits = result.limits()
     assert limits is not None, "a case with results has limits"
     return max(
-        result.work.flops / limits.flops_per_second, result.work.bytes / limits.bytes_per_second
+        result.work.flops / limits.arithmetic(result.is_bfloat16),
+        result.work.bytes / limits.bytes_per_second,
     )
 
 

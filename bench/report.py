@@ -94,7 +94,10 @@ def _work(result: CaseResult) -> str:
     if result.work.flops:
         parts.insert(0, f"{result.work.flops / 1e9:.4g} GFLOP, {result.work.bytes / 1e6:.4g} MB")
     if limits is not None:
-        gflops, gigabytes = limits.flops_per_second / 1e9, limits.bytes_per_second / 1e9
+        gflops, gigabytes = (
+            limits.arithmetic(result.is_bfloat16) / 1e9,
+            limits.bytes_per_second / 1e9,
+        )
         parts.append(f"limits {gflops:.0f} GFLOP/s, {gigabytes:.1f} GB/s")
     return "; ".join(parts)
 

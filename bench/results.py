@@ -63,7 +63,12 @@ class CaseResult:
         return Limits(
             statistics.median(limits.flops_per_second for limits in found),
             statistics.median(limits.bytes_per_second for limits in found),
+            statistics.median(limits.bfloat16_flops_per_second for limits in found),
         )
+
+    @property
+    def is_bfloat16(self) -> bool:
+        return "/bfloat16/" in self.name
 
     def median(self, engine: str) -> float:
         """Seconds."""
@@ -87,7 +92,9 @@ class CaseResult:
         return self.compare(slower, faster, lambda a, b: a / b)
 
     def arithmetic_share(self, engine: str) -> float:
-        return self._share(engine, lambda limits: self.work.flops / limits.flops_per_second)
+        return self._share(
+            engine, lambda limits: self.work.flops / limits.arithmetic(self.is_bfloat16)
+        )
 
     def memory_share(self, engine: str) -> float:
         return self._share(engine, lambda limits: self.work.bytes / limits.bytes_per_second)
@@ -95,7 +102,9 @@ class CaseResult:
     def normalized(self, engine: str) -> float:
         """Median FLOPs that the machine could have done meanwhile: time that can be compared with
         another case's, whatever the clock did in between."""
-        return self._over_rounds(engine, lambda second, limits: second * limits.flops_per_second)
+        return self._over_rounds(
+            engine, lambda second, limits: second * limits.arithmetic(self.is_bfloat16)
+        )
 
     def best_peer(self, ours: str) -> tuple[str, float] | None:
         """The peer that is fastest against one of ours, and how many times as long it takes."""

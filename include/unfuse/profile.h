@@ -11,6 +11,8 @@ namespace unfuse {
 /// What the machine can do at most.
 struct MachineLimits {
   double flops_per_second = 0;  ///< float32 multiply-adds in registers, two FLOPs each
+  /// The same in products of bfloat16, summed in float32; 0 where the machine has none.
+  double bfloat16_flops_per_second = 0;
   double bytes_per_second = 0;  ///< read from memory, not from caches
 };
 
@@ -31,8 +33,9 @@ struct ProfileRow {
   std::string source;       ///< "model.py:41"; the same
   std::int64_t calls = 0;
   double seconds = 0;
-  double flops = 0;  ///< of matrix products, convolutions and attention
-  double bytes = 0;  ///< read and written; what is read twice counts once
+  double flops = 0;           ///< of matrix products, convolutions and attention
+  double bfloat16_flops = 0;  ///< of these, in products of bfloat16
+  double bytes = 0;           ///< read and written; what is read twice counts once
 };
 
 /// What was recorded. Cheap to copy.

@@ -20,8 +20,18 @@ enum class FullyMaskedRows {
   kZero,  ///< always zero, as SDPA does
 };
 
+/// What models of 16-bit floats are computed in. Sums are float32 in any case, and so is what lies
+/// between ops.
+enum class Arithmetic {
+  kFastest,   ///< bfloat16 layers and attention multiply in bfloat16 where the machine does so
+              ///< faster; else float32
+  kFloat32,   ///< no value is rounded to 16 bits but where it leaves
+  kBFloat16,  ///< they multiply in bfloat16; an error where the machine cannot
+};
+
 struct CompileOptions {
   FullyMaskedRows fully_masked_rows = FullyMaskedRows::kOp;
+  Arithmetic arithmetic = Arithmetic::kFastest;
   /// Threads a run uses; 0 takes OMP_NUM_THREADS, or all cores.
   int threads = 0;
 };

@@ -29,7 +29,7 @@ def compile_graph(
     is added to the report. Throws Error when it is strict and something is left to torch."""
     guard_fused_sizes(module)
     imported = import_graph(module, inputs)
-    compiled = _unfuse.compile(imported.graph, options.fully_masked_rows)
+    compiled = _unfuse.compile(imported.graph, options.fully_masked_rows, options.arithmetic)
     result = _graph_report(compiled.report, imported)
     report.add(result)
     if options.strict and result.left_to_torch:

@@ -8,7 +8,12 @@ from typing import Any
 
 from .errors import Error
 
-_CHOICES = {"fully_masked_rows": ("op", "zero"), "padded_rows": ("compiled", "zero")}
+ARITHMETIC = ("fastest", "float32", "bfloat16")
+_CHOICES = {
+    "fully_masked_rows": ("op", "zero"),
+    "padded_rows": ("compiled", "zero"),
+    "arithmetic": ARITHMETIC,
+}
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
@@ -33,6 +38,9 @@ class Options:
     #: Padded rows of an nn.TransformerEncoder that eager would run with nested tensors:
     #: "compiled" computes them, as every compiled graph does; "zero" gives eager's zeros.
     padded_rows: str = "compiled"
+    #: What models of bfloat16 multiply: "bfloat16" (an error where the machine cannot), "float32",
+    #: or "fastest", what is faster on this machine. Sums are float32 in any case.
+    arithmetic: str = "fastest"
     #: Log a report of every graph.
     verbose: bool = False
 

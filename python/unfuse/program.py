@@ -12,7 +12,7 @@ from unfuse import _unfuse
 
 from . import arrays, pytree
 from .errors import Error
-from .options import check_choice
+from .options import ARITHMETIC, check_choice
 from .report import LeftOp, Report
 
 #: As many as the command takes.
@@ -23,19 +23,22 @@ def load(
     path: str | os.PathLike[str],
     *,
     fully_masked_rows: str = "op",
+    arithmetic: str = "fastest",
     threads: int = 0,
     model: str = "",
 ) -> Program:
     """Reads and compiles a .pt2 archive that torch.export.save wrote (torch 2.9 or newer).
 
     `fully_masked_rows` is what attention gives for a row whose keys are all masked: "op", what the
-    op in the graph gives, or "zero". `threads` 0 takes torch's number of threads at each call when
-    torch is loaded, else OMP_NUM_THREADS, else all cores. `model` is the one to take from an
-    archive of several, by its name there. What eager does to padded rows with nested tensors is no
-    option here (`padded_rows` is one of torch.compile): an exported program holds no module to ask;
-    its report says where it matters.
+    op in the graph gives, or "zero". `arithmetic` is what models of bfloat16 multiply: "bfloat16",
+    "float32", or "fastest", what is faster on this machine. `threads` 0 takes torch's number of
+    threads at each call when torch is loaded, else OMP_NUM_THREADS, else all cores. `model` is the
+    one to take from an archive of several, by its name there. What eager does to padded rows with
+    nested tensors is no option here (`padded_rows` is one of torch.compile): an exported program
+    holds no module to ask; its report says where it matters.
     """
     check_choice("fully_masked_rows", fully_masked_rows, ("op", "zero"))
+    check_choice("arithmetic", arithmetic, ARITHMETIC)
     try:
         threads = operator.index(threads)
     except TypeError:
@@ -44,7 +47,7 @@ def load(
         raise Error(f"threads cannot be {threads}", hint=f"it is from 0 to {_MOST_THREADS}")
     if not isinstance(model, str):
         raise Error(f"model cannot be {model!r}", hint="it is a name in the archive, a str")
-    native = _unfuse.Program.load(file_name(path), fully_masked_rows, threads, model)
+    native = _unfuse.Program.load(file_name(path), fully_masked_rows, arithmetic, threads, model)
     return Program(native, threads)
 
 

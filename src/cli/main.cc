@@ -77,6 +77,14 @@ FullyMaskedRows parse_rows(const std::string& text, const std::string& where) {
   throw Error(ErrorKind::kInvalidArgument, "'" + text + "' is neither op nor zero", where);
 }
 
+Arithmetic parse_arithmetic(const std::string& text, const std::string& where) {
+  if (text == "fastest") return Arithmetic::kFastest;
+  if (text == "float32") return Arithmetic::kFloat32;
+  if (text == "bfloat16") return Arithmetic::kBFloat16;
+  throw Error(ErrorKind::kInvalidArgument,
+              "'" + text + "' is neither fastest nor float32 nor bfloat16", where);
+}
+
 void add_model(CLI::App* command, ModelFile& model) {
   command->add_option("model.pt2", model.path, "A .pt2 file of torch 2.9 or newer.")
       ->required()
@@ -97,6 +105,10 @@ void add_compile_options(CLI::App* command, CompileOptions& options) {
   add_count(command, "--threads", options.threads, 4096,
             "Threads to run on. Default: OMP_NUM_THREADS, or all cores.");
   add_fully_masked_rows(command, options.fully_masked_rows);
+  add_parsed<Arithmetic>(command, "--arithmetic", options.arithmetic, parse_arithmetic,
+                         "What models of bfloat16 multiply: bfloat16 or float32, or what is faster "
+                         "on this machine. Default: fastest.")
+      ->option_text("fastest|float32|bfloat16");
 }
 
 CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {

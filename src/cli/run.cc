@@ -173,6 +173,7 @@ Json profile_as_json(const Profile& profile, ProfileBy by) {
                     {"calls", row.calls},
                     {"seconds", row.seconds},
                     {"flops", row.flops},
+                    {"bfloat16_flops", row.bfloat16_flops},
                     {"bytes", row.bytes}});
     if (by == ProfileBy::kOp) continue;
     rows.back()["node"] = row.node;
@@ -183,6 +184,7 @@ Json profile_as_json(const Profile& profile, ProfileBy by) {
           {"seconds", profile.seconds()},
           {"limits",
            {{"flops_per_second", profile.limits().flops_per_second},
+            {"bfloat16_flops_per_second", profile.limits().bfloat16_flops_per_second},
             {"bytes_per_second", profile.limits().bytes_per_second}}},
           {"rows", rows}};
 }

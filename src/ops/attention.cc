@@ -82,10 +82,11 @@ constexpr OpInfo kRows[] = {
     // key and value [..., Hkv, S, D] with H a multiple of Hkv; mask bool (true = attend) or float
     // (added), broadcastable to [..., H, L, S]; is_causal is top-left aligned and may be combined
     // with a mask; scale None is 1 / sqrt(D). A fully masked row gives 0 when zero_fully_masked,
-    // else NaN. Result [..., H, L, D], contiguous.
+    // else NaN. products, which the CPU target alone sets, is what it multiplies, as in
+    // unfuse.linear. Result [..., H, L, D], contiguous.
     {"unfuse.attention",
      "(Tensor query, Tensor key, Tensor value, Tensor? mask=None, *, float? scale=None, "
-     "bool is_causal=False, bool zero_fully_masked=True) -> Tensor",
+     "bool is_causal=False, bool zero_fully_masked=True, str products=\"float32\") -> Tensor",
      {},
      attention_type},
     // The same of packed rows (unfuse.pack_rows): sequence b has those from offsets[b] to
@@ -93,7 +94,8 @@ constexpr OpInfo kRows[] = {
     // target alone.
     {"unfuse.packed_attention",
      "(Tensor query, Tensor key, Tensor value, Tensor offsets, Tensor? mask=None, *, "
-     "float? scale=None, bool is_causal=False, bool zero_fully_masked=True) -> Tensor"},
+     "float? scale=None, bool is_causal=False, bool zero_fully_masked=True, "
+     "str products=\"float32\") -> Tensor"},
 };
 
 }  // namespace

@@ -63,11 +63,14 @@ constexpr OpInfo kRows[] = {
     {"aten.cdist.default", "(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor"},
     {"aten._cdist_forward.default", "(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor"},
     // A linear layer with what follows it: epilogue(input @ weight.T + bias) + residual. epilogue
-    // is "none", "relu", "gelu", "gelu_tanh" or "silu"; the residual has the result's sizes. Made
-    // and run by the CPU target alone.
+    // is "none", "relu", "gelu", "gelu_tanh" or "silu"; the residual has the result's sizes.
+    // products is "float32", or "bfloat16": input and weight are rounded to it, and what they give
+    // is summed in float32. Made and run by the CPU target alone.
     {"unfuse.linear",
      "(Tensor input, Tensor weight, Tensor? bias=None, *, str epilogue=\"none\", "
-     "Tensor? residual=None) -> Tensor"},
+     "Tensor? residual=None, str products=\"float32\") -> Tensor",
+     {},
+     linear_type},
     {"aten._addmm_activation.default",
      "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, "
      "bool use_gelu=False) -> Tensor"},

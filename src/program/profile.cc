@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "program/recording.h"
+#include "targets/cpu/kernels/gemm.h"
 #include "targets/cpu/machine_limits.h"
 #include "targets/cpu/parallel.h"
 #include "unfuse/error.h"
@@ -35,7 +36,12 @@ ProfileRow row_of(const cpu::RecordedStep& step, ProfileBy by) {
 MachineLimits measure_machine_limits(int threads) {
   const int used = threads_or_default(threads);
   const cpu::BandwidthMeter meter;
-  return {cpu::measure_arithmetic_limit(used), meter.measure(used)};
+  MachineLimits limits;
+  limits.flops_per_second = cpu::measure_arithmetic_limit(used);
+  limits.bfloat16_flops_per_second =
+      cpu::measure_arithmetic_limit(used, cpu::kMeasuringSeconds, cpu::bfloat16_products());
+  limits.bytes_per_second = meter.measure(used);
+  return limits;
 }
 
 Profile::Profile(std::shared_ptr<const Recording> recording) : recording_(std::move(recording)) {}
@@ -75,6 +81,7 @@ std::vector<ProfileRow> Profile::rows(ProfileBy by) const {
     ++row.calls;
     row.seconds += seconds_of(slice);
     row.flops += steps[step].flops;
+    row.bfloat16_flops += steps[step].bfloat16_flops;
     row.bytes += steps[step].bytes;
   }
   if (by == ProfileBy::kOp) {

@@ -33,7 +33,9 @@ std::string aligned(const std::vector<Cells>& rows, const std::vector<bool>& is_
 
 /// "72% FLOP/s": of the limit that is nearer.
 std::string share_of_limit(const ProfileRow& row, const MachineLimits& limits) {
-  const double arithmetic = row.flops / row.seconds / limits.flops_per_second;
+  double least = (row.flops - row.bfloat16_flops) / limits.flops_per_second;
+  if (row.bfloat16_flops > 0) least += row.bfloat16_flops / limits.bfloat16_flops_per_second;
+  const double arithmetic = least / row.seconds;
   const double memory = row.bytes / row.seconds / limits.bytes_per_second;
   if (!(arithmetic > 0) && !(memory > 0)) return "";
   return arithmetic >= memory ? fmt::format("{:.0f}% FLOP/s", 100 * arithmetic)
@@ -82,11 +84,15 @@ std::string profile_table(const Profile& profile, ProfileBy by, int threads) {
   table.back()[1].clear();
 
   const auto runs = static_cast<double>(std::max<std::int64_t>(profile.runs(), 1));
+  const bool is_narrow = std::any_of(rows.begin(), rows.end(),
+                                     [](const ProfileRow& row) { return row.bfloat16_flops > 0; });
+  const MachineLimits& limits = profile.limits();
   return fmt::format(
-      "{} run{} of {:.3f} ms; limits of {} thread{}: {:.1f} GFLOP/s, {:.1f} GB/s\n{}",
+      "{} run{} of {:.3f} ms; limits of {} thread{}: {:.1f} GFLOP/s{}, {:.1f} GB/s\n{}",
       profile.runs(), profile.runs() == 1 ? "" : "s", 1e3 * total / runs, threads,
-      threads == 1 ? "" : "s", profile.limits().flops_per_second / 1e9,
-      profile.limits().bytes_per_second / 1e9, aligned(table, is_number));
+      threads == 1 ? "" : "s", limits.flops_per_second / 1e9,
+      is_narrow ? fmt::format(" ({:.1f} in bfloat16)", limits.bfloat16_flops_per_second / 1e9) : "",
+      limits.bytes_per_second / 1e9, aligned(table, is_number));
 }
 
 }  // namespace unfuse::program

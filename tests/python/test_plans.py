@@ -37,9 +37,16 @@ def test_encoder_layer_that_norms_first(use_aot):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_sixteen_bits_are_converted_at_the_ends_only(dtype, use_aot):
     wide = plan_steps(_encoder(), X, use_aot=use_aot)
-    narrow = plan_steps(_encoder(dtype=dtype), X.to(dtype), use_aot=use_aot)
+    narrow = _encoder(dtype=dtype)
+    steps = plan_steps(narrow, X.to(dtype), use_aot=use_aot, arithmetic="float32")
     convert = "aten._to_copy.default (copy)"
-    assert narrow == [convert, *wide, convert]
+    assert steps == [convert, *wide, convert]
+    # A layer that multiplies in bfloat16 rounds what it reads itself.
+    fastest = plan_steps(narrow, X.to(dtype), use_aot=use_aot)
+    plain, ours = "aten.linear.default", "unfuse.linear"
+    assert [step.replace(plain, ours) for step in steps] == [
+        step.replace(plain, ours) for step in fastest
+    ]
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])

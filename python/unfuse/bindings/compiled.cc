@@ -11,6 +11,7 @@
 
 #include "argument.h"
 #include "bindings.h"
+#include "compile_options.h"
 #include "executable.h"
 #include "graph.h"
 #include "ir/print.h"
@@ -45,10 +46,9 @@ class TorchTarget final : public Target {
 };
 
 std::shared_ptr<Compiled> compile_for(const Target& target, GraphImporter& importer,
-                                      const std::string& fully_masked_rows) {
-  CompileOptions options;
-  options.fully_masked_rows =
-      fully_masked_rows == "zero" ? FullyMaskedRows::kZero : FullyMaskedRows::kOp;
+                                      const std::string& fully_masked_rows,
+                                      const std::string& arithmetic) {
+  const CompileOptions options = compile_options(fully_masked_rows, arithmetic);
   auto compiled = std::make_shared<Compiled>();
   compiled->graph = importer.take();
   nb::gil_scoped_release unlocked;
@@ -67,13 +67,14 @@ std::shared_ptr<Compiled> compile_for(const Target& target, GraphImporter& impor
   return compiled;
 }
 
-std::shared_ptr<Compiled> compile(GraphImporter& importer, const std::string& fully_masked_rows) {
-  return compile_for(cpu::CpuTarget(), importer, fully_masked_rows);
+std::shared_ptr<Compiled> compile(GraphImporter& importer, const std::string& fully_masked_rows,
+                                  const std::string& arithmetic) {
+  return compile_for(cpu::CpuTarget(), importer, fully_masked_rows, arithmetic);
 }
 
 std::shared_ptr<Compiled> open_for_torch(GraphImporter& importer,
                                          const std::string& fully_masked_rows) {
-  return compile_for(TorchTarget(), importer, fully_masked_rows);
+  return compile_for(TorchTarget(), importer, fully_masked_rows, "fastest");
 }
 
 /// Opens the fused ops alone, and leaves every node to torch.
@@ -222,7 +223,7 @@ void register_compiled(nb::module_& module) {
       .def_prop_ro("outputs", &graph_outputs)
       .def_prop_ro("pieces", [](std::shared_ptr<Compiled> compiled) { return pieces(compiled); })
       .def("__str__", [](const Compiled& compiled) { return print(compiled.graph); });
-  module.def("compile", &compile, "graph"_a, "fully_masked_rows"_a,
+  module.def("compile", &compile, "graph"_a, "fully_masked_rows"_a, "arithmetic"_a = "fastest",
              "Runs the passes, cuts the graph into pieces, compiles those that the CPU takes.");
   module.def("open_for_torch", &open_for_torch, "graph"_a, "fully_masked_rows"_a,
              "Runs the passes and leaves every node to torch: decompositions alone, for tests.");

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.h"
+#include "compile_options.h"
 #include "graph.h"
 
 namespace nb = nanobind;
@@ -18,8 +19,7 @@ Report export_onnx(const nb::bytes& path, const std::string& model, const nb::by
                    int opset, const std::string& fully_masked_rows, std::uint64_t largest_message) {
   OnnxOptions options;
   options.opset = opset;
-  options.fully_masked_rows =
-      fully_masked_rows == "zero" ? FullyMaskedRows::kZero : FullyMaskedRows::kOp;
+  options.fully_masked_rows = fully_masked_rows_named(fully_masked_rows);
   options.largest_message = largest_message;
   const std::string from(path.c_str(), path.size());
   const std::string to(output.c_str(), output.size());

@@ -7,6 +7,7 @@
 
 #include "argument.h"
 #include "bindings.h"
+#include "compile_options.h"
 #include "program/compiled_program.h"
 #include "program/padded_rows.h"
 #include "tensor.h"
@@ -23,12 +24,10 @@ struct ProgramHandle {
 };
 
 /// `path` is bytes: a file's name need not be UTF-8.
-ProgramHandle load(const nb::bytes& path, const std::string& fully_masked_rows, int threads,
-                   const std::string& model) {
-  CompileOptions options;
+ProgramHandle load(const nb::bytes& path, const std::string& fully_masked_rows,
+                   const std::string& arithmetic, int threads, const std::string& model) {
+  CompileOptions options = compile_options(fully_masked_rows, arithmetic);
   options.threads = threads;
-  options.fully_masked_rows =
-      fully_masked_rows == "zero" ? FullyMaskedRows::kZero : FullyMaskedRows::kOp;
   const std::string name(path.c_str(), path.size());
   nb::gil_scoped_release unlocked;
   return {CompiledProgram::load(name, options, model)};
@@ -95,7 +94,8 @@ void register_program(nb::module_& module) {
       .def("dlpack", &to_dlpack)
       .def("numpy", &to_numpy);
   nb::class_<ProgramHandle>(module, "Program", "An exported program, compiled.")
-      .def_static("load", &load, "path"_a, "fully_masked_rows"_a, "threads"_a, "model"_a)
+      .def_static("load", &load, "path"_a, "fully_masked_rows"_a, "arithmetic"_a, "threads"_a,
+                  "model"_a)
       .def_prop_ro("in_spec",
                    [](const ProgramHandle& handle) { return handle.program->signature().in_spec; })
       .def_prop_ro("out_spec",

@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "targets/cpu/kernels/highway_targets.h"
+#include "targets/cpu/kernels/machine_features.h"
+#include "targets/cpu/kernels/tile_product.h"
 #include "targets/cpu/parallel.h"
 #include "targets/cpu/rounding.h"
 
@@ -13,6 +15,7 @@
 #define HWY_TARGET_INCLUDE "targets/cpu/machine_limits.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "targets/cpu/kernels/register_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace unfuse::cpu::HWY_NAMESPACE {
@@ -22,27 +25,64 @@ namespace hn = hwy::HWY_NAMESPACE;
 // enough for the registers.
 constexpr int kChains = UNFUSE_FEW_REGISTERS ? 12 : 16;
 
+using V = FloatVector;
+
+// Sums stay near 1: zeros, infinities and denormals would take other time or power.
+struct Float32Round {
+  static constexpr double kNumbers = 1;
+  static HWY_INLINE V next(V sum) {
+    const hn::ScalableTag<float> d;
+    return hn::MulAdd(sum, hn::Set(d, 0.875f), hn::Set(d, 0.125f));
+  }
+};
+
+#if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
+struct BFloat16Round {
+  static constexpr double kNumbers = 2;
+  static HWY_INLINE V next(V sum) {
+    const hn::ScalableTag<float> d;
+    const hn::RebindToUnsigned<decltype(d)> words;
+    // 0.875 * 0.125 - 0.875 * 0.125
+    const V left = hn::BitCast(d, hn::Set(words, 0x3F603F60u));
+    const V right = hn::BitCast(d, hn::Set(words, 0xBE003E00u));
+    return BFloat16Step::accumulate(left, right, sum);
+  }
+};
+#endif
+
 /// Multiply-adds in registers; gives the FLOPs done. What is summed goes to `sink`, lest the loop
 /// be optimised away.
+template <class Round>
 double multiply_add(std::int64_t rounds, float* sink) {
   const hn::ScalableTag<float> d;
-  using V = hn::Vec<decltype(d)>;
-  // The sums stay near 1: zeros, infinities and denormals would take other time or power.
-  const V factor = hn::Set(d, 0.875f);
-  const V summand = hn::Set(d, 0.125f);
   V sums[kChains];
   for (int i = 0; i < kChains; ++i) sums[i] = hn::Set(d, 1.0f + 0.01f * static_cast<float>(i));
   for (std::int64_t round = 0; round < rounds; ++round) {
-    for (int i = 0; i < kChains; ++i) sums[i] = hn::MulAdd(sums[i], factor, summand);
+    for (int i = 0; i < kChains; ++i) sums[i] = Round::next(sums[i]);
   }
   for (int i = 1; i < kChains; ++i) sums[0] = hn::Add(sums[0], sums[i]);
   *sink = hn::GetLane(hn::SumOfLanes(d, sums[0]));
-  return 2.0 * kChains * static_cast<double>(hn::Lanes(d)) * static_cast<double>(rounds);
+  return 2.0 * Round::kNumbers * kChains * static_cast<double>(hn::Lanes(d)) *
+         static_cast<double>(rounds);
+}
+
+using MultiplyAdd = double (*)(std::int64_t rounds, float* sink);
+
+MultiplyAdd multiply_add_of(Products products) {
+  if (products == Products::kFloat32) return multiply_add<Float32Round>;
+#if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
+  if (products == Products::kBFloat16 && has_bfloat16_products()) {
+    return multiply_add<BFloat16Round>;
+  }
+  if (products == Products::kBFloat16Tiles && has_tile_products()) {
+    return [](std::int64_t rounds, float* /*sink*/) { return multiply_tiles_in_registers(rounds); };
+  }
+#endif
+  return nullptr;
 }
 
 float sum(const float* data, std::int64_t count) {
   const hn::ScalableTag<float> d;
-  using V = hn::Vec<decltype(d)>;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   constexpr int kSums = 8;
   V sums[kSums];
@@ -60,7 +100,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace unfuse::cpu {
 
-HWY_EXPORT(multiply_add);
+HWY_EXPORT(multiply_add_of);
 HWY_EXPORT(sum);
 
 namespace {
@@ -87,7 +127,7 @@ double sum_of_rates(int threads, const Rate& rate) {
   return total;
 }
 
-double arithmetic_rate(double seconds) {
+double arithmetic_rate(double (*multiply_add)(std::int64_t, float*), double seconds) {
   // Long enough for the clock, short enough to fit between two interruptions.
   constexpr double kLoopSeconds = 0.0005;
   std::int64_t rounds = 5000;
@@ -96,7 +136,7 @@ double arithmetic_rate(double seconds) {
     double done = 0;
     const double time = seconds_of([&] {
       float result = 0;
-      done = HWY_DYNAMIC_DISPATCH(multiply_add)(rounds, &result);
+      done = multiply_add(rounds, &result);
       sink.store(result, std::memory_order_relaxed);
     });
     best = std::max(best, done / time);
@@ -125,8 +165,11 @@ double reading_rate(const float* data, std::int64_t count) {
 
 }  // namespace
 
-double measure_arithmetic_limit(int threads, double seconds) {
-  return sum_of_rates(threads, [&](std::int64_t) { return arithmetic_rate(seconds); });
+double measure_arithmetic_limit(int threads, double seconds, Products products) {
+  const auto multiply_add = HWY_DYNAMIC_DISPATCH(multiply_add_of)(products);
+  if (multiply_add == nullptr) return 0;
+  return sum_of_rates(threads,
+                      [&](std::int64_t) { return arithmetic_rate(multiply_add, seconds); });
 }
 
 BandwidthMeter::BandwidthMeter(std::size_t bytes) : buffer_(bytes) {

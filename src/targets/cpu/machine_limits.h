@@ -5,13 +5,18 @@
 #include <cstddef>
 
 #include "targets/cpu/kernels/aligned_buffer.h"
+#include "targets/cpu/kernels/products.h"
 
 namespace unfuse::cpu {
 
+inline constexpr double kMeasuringSeconds = 0.02;
+
 /// FLOP/s of float32 multiply-adds (two each) that stay in registers, on `threads` threads, in the
 /// instruction set that the kernels would use now. Takes about `seconds`; measure it next to what
-/// is compared with it, since it drifts with the machine's clock and load.
-double measure_arithmetic_limit(int threads, double seconds = 0.02);
+/// is compared with it, since it drifts with the machine's clock and load. In
+/// products of bfloat16, the same of those; 0 where the machine has none.
+double measure_arithmetic_limit(int threads, double seconds = kMeasuringSeconds,
+                                Products products = Products::kFloat32);
 
 /// Reads memory, not caches: keeps a buffer that no cache holds.
 class BandwidthMeter {

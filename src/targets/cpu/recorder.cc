@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/flops.h"
+#include "targets/cpu/lowering/products.h"
 #include "unfuse/error.h"
 
 namespace unfuse::cpu {
@@ -36,6 +37,8 @@ std::string names_of(const std::vector<const Node*>& nodes) {
   if (nodes.size() > kNamed) names += " + " + std::to_string(nodes.size() - kNamed) + " more";
   return names;
 }
+
+bool multiplies_bfloat16(const Node* node) { return are_bfloat16(products_of(*node)); }
 
 double flops_of(const std::vector<const Node*>& nodes, const SymbolValues& symbols) {
   double sum = 0;
@@ -78,6 +81,10 @@ RecordedStep describe(const Step& step, bool is_main, const SymbolValues& symbol
   described.module_path = last.origin().module_path;
   described.source = last.origin().source;
   if (is_main) described.flops = flops_of(nodes, symbols);
+  // Whatever stands beside them in a step has no FLOPs that count.
+  if (std::any_of(nodes.begin(), nodes.end(), multiplies_bfloat16)) {
+    described.bfloat16_flops = described.flops;
+  }
   return described;
 }
 

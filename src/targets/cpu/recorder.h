@@ -24,6 +24,7 @@ struct RecordedStep {
   std::string module_path;
   std::string source;
   double flops = 0;
+  double bfloat16_flops = 0;  ///< of these, in products of bfloat16
   double bytes = 0;
 };
 

@@ -4,6 +4,8 @@
 #include <random>
 
 #include "kernels/attention_operands.h"
+#include "targets/cpu/kernels/attention_tile.h"
+#include "targets/cpu/kernels/convert.h"
 
 namespace unfuse::cpu::testing {
 namespace {
@@ -91,6 +93,14 @@ void spoil(Choice& choice, AttentionOperands& made) {
   operand.set(at, odd);
 }
 
+/// To numbers that bfloat16 has.
+void round_to_bfloat16(Strided& operand) {
+  operand.fill([&](const Index& at) {
+    const auto value = static_cast<float>(operand.get(at));
+    return static_cast<double>(bfloat16_to_float32(float32_to_bfloat16(value)));
+  });
+}
+
 class RandomAttention : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(RandomAttention, MatchesDefinition) {
@@ -108,6 +118,30 @@ TEST_P(RandomAttention, MatchesDefinition) {
     run_attention(made);
     expect_attention(made, 2e-6);
   }
+}
+
+/// Queries and keys are exact. Weights are rounded, by half of 2^-8 at most, and their sum is not.
+void check_products_of_bfloat16(Products products, unsigned seed) {
+  if (attention_pair_functions(products) == nullptr) return;  // products are float32, as above
+  Choice choice(seed);
+  const AttentionCase test = random_case(choice);
+  AttentionOperands made = make_attention(test, static_cast<int>(1 + choice.below(5)), seed);
+  for (Strided* operand : {&made.query, &made.key, &made.value}) round_to_bfloat16(*operand);
+  if (made.mask) fill_mask(choice, made);
+  if (choice.one_in(4)) spoil(choice, made);
+  made.spec.products = products;
+  made.spec.zero_fully_masked = choice.one_in(2);
+  if (choice.one_in(5)) made.spec.scale = choice.of({0.0f, -0.05f});
+  run_attention(made);
+  expect_attention(made, 4e-3);
+}
+
+TEST_P(RandomAttention, ProductsOfBFloat16) {
+  check_products_of_bfloat16(Products::kBFloat16, GetParam());
+}
+
+TEST_P(RandomAttention, ProductsOfBFloat16OnTiles) {
+  check_products_of_bfloat16(Products::kBFloat16Tiles, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomAttention, ::testing::Range(0u, 30u));

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "kernels/strided.h"
+#include "targets/cpu/kernels/convert.h"
 #include "unfuse/error.h"
 
 namespace unfuse::cpu::testing {
@@ -42,7 +43,14 @@ struct LinearCase {
   /// Between rows of the input and of the residual, when other than `gap`; negative: they overlap.
   std::optional<std::int64_t> input_gap = {};
   std::optional<std::int64_t> residual_gap = {};
+  Products products = Products::kFloat32;
 };
+
+/// A number as it is multiplied.
+double factor(double value, Products products) {
+  if (products == Products::kFloat32) return value;
+  return static_cast<double>(bfloat16_to_float32(float32_to_bfloat16(static_cast<float>(value))));
+}
 
 void check_linear(const LinearCase& test) {
   std::mt19937 random(5);
@@ -65,8 +73,9 @@ void check_linear(const LinearCase& test) {
     output.fill([&](const Index& at) { return residual.get(at); });
   }
 
-  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), 2);
+  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), test.products, 2);
   PackedLinearSpec spec;
+  spec.products = test.products;
   spec.input = input.spec();
   spec.out_features = test.out_features;
   spec.has_bias = test.has_bias;
@@ -93,7 +102,8 @@ void check_linear(const LinearCase& test) {
         double sum = test.has_bias ? bias.get({at.back()}) : 0;
         for (std::int64_t k = 0; k < test.in_features; ++k) {
           from.back() = k;
-          sum += input.get(from) * weight.get({at.back(), k});
+          sum += factor(input.get(from), test.products) *
+                 factor(weight.get({at.back(), k}), test.products);
         }
         const double added = test.residual == Residual::kNone ? 0 : residual.get(at);
         return activate(test.epilogue, sum) + added;
@@ -123,6 +133,41 @@ TEST(PackedLinear, SeveralBlocksOfDepth) {
     check_linear({{37}, depth, 33, true, Epilogue::kRelu, DType::kFloat32, {}, 5});
     check_linear({{2, 5}, depth, 33, true, Epilogue::kGelu, DType::kFloat16, {{1, 0}}});
   }
+}
+
+class NarrowPackedLinear : public ::testing::TestWithParam<Products> {};
+
+INSTANTIATE_TEST_SUITE_P(Products, NarrowPackedLinear,
+                         ::testing::Values(Products::kBFloat16, Products::kBFloat16Tiles));
+
+TEST_P(NarrowPackedLinear, RoundsWhatItMultiplies) {
+  LinearCase test = {{9}, 48, 40};
+  test.products = GetParam();
+  if (!has_products(test.products)) {
+    EXPECT_THROW(check_linear(test), Error);
+    return;
+  }
+  for (const DType dtype : {DType::kBFloat16, DType::kFloat32, DType::kFloat16}) {
+    test.weight_dtype = dtype;
+    for (const Placement& placement : {Placement{}, Placement{{1, 0}, 3}}) {
+      test.weight_placement = placement;
+      for (const std::int64_t rows : {1, 5, 64, 131}) {
+        for (const std::int64_t depth : {1, 2, 33, 255, 256, 257, 600}) {
+          test.leading = {rows};
+          test.in_features = depth;
+          test.out_features = depth == 33 ? 1 : 90;
+          check_linear(test);
+        }
+      }
+    }
+  }
+  test = {{2, 13}, 301, 70, true, Epilogue::kGelu, DType::kBFloat16, {}, 5, Residual::kInPlace};
+  test.products = GetParam();
+  check_linear(test);
+  test.epilogue = Epilogue::kRelu;
+  test.residual = Residual::kNone;
+  test.input_gap = -3;
+  check_linear(test);
 }
 
 TEST(PackedLinear, Epilogues) {
@@ -195,7 +240,7 @@ TEST(PackedLinear, RowsMayBeReadBackwards) {
   Strided weight(placed(DType::kFloat32, {kColumns, kDepth}));
   input.fill_random(random);
   weight.fill_random(random);
-  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), 2);
+  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), Products::kFloat32, 2);
   PackedLinearSpec spec;
   spec.out_features = kColumns;
   spec.output = placed(DType::kFloat32, {kRows, kColumns});
@@ -266,7 +311,8 @@ TEST(PackedLinear, SameBitsOnAnyNumberOfThreads) {
     Strided weight(placed(DType::kFloat32, {333, 300}));
     input.fill_random(random);
     weight.fill_random(random);
-    const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), 1);
+    const PackedPtr packed =
+        pack_linear_weight(weight.spec(), weight.data(), Products::kFloat32, 1);
     PackedLinearSpec spec;
     spec.input = input.spec();
     spec.out_features = 333;
@@ -290,7 +336,7 @@ TEST(PackedLinear, RunsFromManyThreads) {
   Strided weight(placed(DType::kFloat32, {48, 64}));
   input.fill_random(random);
   weight.fill_random(random);
-  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), 1);
+  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), Products::kFloat32, 1);
   PackedLinearSpec spec;
   spec.input = input.spec();
   spec.out_features = 48;

@@ -57,9 +57,9 @@ class EpilogueFusion {
 
  private:
   bool takes_epilogues(const Node& node) const {
-    return node.is("aten.linear.default") && is_float32(node.result()) &&
-           is_float32(node.input(0)) && node.input(1)->rank() == 2 &&
-           prepared_.contains(node.input(1)) && !prepared_.contains(node.result());
+    return is_linear(node) && is_float32(node.result()) && is_float32(node.input(0)) &&
+           node.input(1)->rank() == 2 && prepared_.contains(node.input(1)) &&
+           !prepared_.contains(node.result());
   }
 
   static Chain match(Node* linear) {
@@ -81,8 +81,10 @@ class EpilogueFusion {
   /// The fused layer stands where the chain ends: there the residual is known.
   void rewrite(const Chain& chain) {
     const Arguments& layer = chain.linear->arguments();
+    const bool is_plain = chain.linear->is("aten.linear.default");
+    const Argument products = is_plain ? "float32" : chain.linear->argument("products");
     replace_by_node(graph_, chain.last(), "unfuse.linear",
-                    {layer[0], layer[1], layer[2], chain.epilogue, chain.residual},
+                    {layer[0], layer[1], layer[2], chain.epilogue, chain.residual, products},
                     chain.linear->origin());
     if (chain.add != nullptr && chain.activation != nullptr) graph_.erase(chain.activation);
     graph_.erase(chain.linear);

@@ -18,6 +18,10 @@ std::vector<std::string> run_fusion_pipeline(Graph& graph, const CompileOptions&
 /// Whether UNFUSE_SKIP_FUSION names this pass. "fuse_pointwise" is what group_pointwise() does.
 bool is_fusion_skipped(std::string_view pass);
 
+/// Linear layers and attention of bfloat16 are told to multiply in bfloat16, where that is wanted.
+/// Throws Error (kUnsupported) where it is asked for and the machine cannot.
+void multiply_bfloat16(Graph& graph, Arithmetic arithmetic);
+
 /// Computes in float32 what the graph computes in float16 and bfloat16: 16-bit floats are
 /// converted where they come in and where they leave. Where the model itself converts to a 16-bit
 /// dtype, the values are rounded to it.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/builder.h"
 #include "ops/catalogue.h"
 
 namespace unfuse::cpu {
@@ -14,6 +13,21 @@ Node* only_reader(const Value* value) {
 
 bool is_any(const Node& node, std::initializer_list<std::string_view> ops) {
   return std::any_of(ops.begin(), ops.end(), [&](std::string_view op) { return node.is(op); });
+}
+
+bool is_linear(const Node& node) {
+  if (node.is("aten.linear.default")) return true;
+  return node.is("unfuse.linear") && node.argument("epilogue").string() == "none" &&
+         node.argument("residual").is_none();
+}
+
+Value* linear_like(Builder& builder, const Node& layer, const Argument& input,
+                   const Argument& weight, const Argument& bias) {
+  std::vector<KeywordArgument> others;
+  for (std::size_t i = 3; i < layer.arguments().size(); ++i) {
+    others.push_back({layer.op().schema.arguments[i].name, layer.arguments()[i]});
+  }
+  return builder.call(layer.op(), {input, weight, bias}, others);
 }
 
 bool is_float32(const Value* value) {

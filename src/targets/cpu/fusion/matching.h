@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "ir/builder.h"
 #include "ir/graph.h"
 
 namespace unfuse::cpu {
@@ -13,6 +14,13 @@ Node* only_reader(const Value* value);
 
 /// Whether the node's op is one of these.
 bool is_any(const Node& node, std::initializer_list<std::string_view> ops);
+
+/// aten.linear, or unfuse.linear that nothing was fused into.
+bool is_linear(const Node& node);
+
+/// The same layer of other operands.
+Value* linear_like(Builder& builder, const Node& layer, const Argument& input,
+                   const Argument& weight, const Argument& bias);
 
 /// A float32 tensor: what the target's fused ops compute in.
 bool is_float32(const Value* value);

@@ -31,8 +31,7 @@ std::vector<Dim> with_last(std::vector<Dim> sizes, const Dim& last) {
 }
 
 Value* same_layer(Builder& builder, const Node& layer, Value* input) {
-  return passes::call(builder, "aten.linear.default",
-                      {input, layer.argument("weight"), layer.argument("bias")});
+  return linear_like(builder, layer, input, layer.argument("weight"), layer.argument("bias"));
 }
 
 // --- Rows merged for the layer only
@@ -140,7 +139,7 @@ void permute_rows_after(Graph& graph, Node* layer, const PermutedRows& permuted)
 void order_linear_rows(Graph& graph) {
   std::vector<Node*> layers;
   for (Node* node : graph.nodes()) {
-    if (node->is("aten.linear.default") && node->input(1)->rank() == 2) layers.push_back(node);
+    if (is_linear(*node) && node->input(1)->rank() == 2) layers.push_back(node);
   }
   for (Node* layer : layers) {
     if (Node* parting = parting_reshape(*layer)) layer = part_rows_before(graph, layer, parting);

@@ -198,11 +198,11 @@ class RowPacking {
   }
 
   void rewrite_attention(Node* node) {
-    replace_by_node(
-        graph_, node, "unfuse.packed_attention",
-        {node->argument(0), node->argument(1), node->argument(2), offsets_, keys_,
-         node->argument("scale"), node->argument("is_causal"), node->argument("zero_fully_masked")},
-        node->origin());
+    replace_by_node(graph_, node, "unfuse.packed_attention",
+                    {node->argument(0), node->argument(1), node->argument(2), offsets_, keys_,
+                     node->argument("scale"), node->argument("is_causal"),
+                     node->argument("zero_fully_masked"), node->argument("products")},
+                    node->origin());
   }
 
   void unpack(const RowSink& sink) {

@@ -54,8 +54,7 @@ class ProjectionPacking {
 
  private:
   bool is_projection(const Node& node) const {
-    if (!node.is("aten.linear.default") || !is_float32(node.result()) ||
-        prepared_.contains(node.result())) {
+    if (!is_linear(node) || !is_float32(node.result()) || prepared_.contains(node.result())) {
       return false;
     }
     const Value* weight = node.input(1);
@@ -67,7 +66,8 @@ class ProjectionPacking {
   void keep_packable(Layers& layers) const {
     const Layers all = layers;
     std::erase_if(layers, [&](const Node* layer) {
-      return !is_known_at(layer, all.front()) || prefers_epilogue(*layer, all);
+      return !is_known_at(layer, all.front()) || prefers_epilogue(*layer, all) ||
+             !multiplies_alike(*layer, *all.front());
     });
     std::int64_t columns = 0;
     for (const Node* layer : layers) columns += out_features(*layer);
@@ -83,6 +83,12 @@ class ProjectionPacking {
              position_.at(value->producer()) < position_.at(other);
     };
     return is_known(layer->input(1)) && is_known(layer->argument("bias").value_or_null());
+  }
+
+  static bool multiplies_alike(const Node& layer, const Node& other) {
+    if (&layer.op() != &other.op()) return false;
+    return layer.is("aten.linear.default") ||
+           layer.argument("products").string() == other.argument("products").string();
   }
 
   static bool prefers_epilogue(const Node& layer, const Layers& siblings) {
@@ -102,8 +108,8 @@ class ProjectionPacking {
   void pack(const Layers& layers) {
     Builder builder(graph_, layers.front());
     Value* weight = cat_weights(builder, layers);
-    Value* all = passes::call(builder, "aten.linear.default",
-                              {layers.front()->input(0), weight, cat_biases(builder, layers)});
+    Value* all = linear_like(builder, *layers.front(), layers.front()->input(0), weight,
+                             cat_biases(builder, layers));
     std::vector<Value*> parts;
     std::int64_t start = 0;
     for (const Node* layer : layers) {

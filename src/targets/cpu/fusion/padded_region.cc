@@ -216,7 +216,7 @@ std::optional<PaddedRegion::Operands> PaddedRegion::operands_of(const Node& node
   };
   if (prepared_.contains(node.result())) return std::nullopt;
   if (node.is("unfuse.attention")) return attention_operands(node, result);
-  if (node.is("aten.linear.default")) return layer_operands(node, result, 1);
+  if (is_linear(node)) return layer_operands(node, result, 1);
   if (is_any(node, {"aten.layer_norm.default", "aten.rms_norm.default"})) {
     const auto trailing = static_cast<std::int64_t>(node.argument(1).dims().size());
     return layer_operands(node, result, trailing);

@@ -26,6 +26,10 @@ void recognize_attention(Graph& graph, const CompileOptions& options, Notes& /*n
   passes::recognize_attention(graph, passes::AttentionSpelling::kAnySoftmax, options);
 }
 
+void multiply_narrow(Graph& graph, const CompileOptions& options, Notes& /*notes*/) {
+  multiply_bfloat16(graph, options.arithmetic);
+}
+
 void pack_padding(Graph& graph, const CompileOptions& /*options*/, Notes& notes) {
   for (std::string& note : pack_padded_rows(graph)) notes.push_back(std::move(note));
 }
@@ -34,6 +38,7 @@ void pack_padding(Graph& graph, const CompileOptions& /*options*/, Notes& notes)
 // in the way afterwards.
 constexpr Pass kPasses[] = {
     {"recognize_attention", recognize_attention},
+    {"multiply_bfloat16", multiply_narrow},
     {"widen", plain<widen>, false},
     {"recognize_rms_norm", plain<recognize_rms_norm>},
     {"order_linear_rows", plain<order_linear_rows>},

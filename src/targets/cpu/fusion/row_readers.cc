@@ -81,7 +81,7 @@ class Readers {
     if (node.is("aten.matmul.default")) {
       return without_copy(use.argument == 0 ? matmul_reads_left : matmul_reads_right);
     }
-    if (node.is("aten.linear.default") && use.argument == 0) {
+    if (is_linear(node) && use.argument == 0) {
       return without_copy(packed_linear_reads);
     }
     if (is_any(node, {"aten.layer_norm.default", "aten.rms_norm.default"}) && use.argument == 0) {

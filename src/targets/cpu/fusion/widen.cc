@@ -1,11 +1,11 @@
 // Computes 16-bit graphs in float32.
 //
-// The machine has no fast 16-bit arithmetic to lose, and kernels of one precision are kernels half
-// as many. Every value that was float16 or bfloat16 becomes float32: graph inputs are converted
-// where they come in (parameters once, in the preparation), outputs where they leave. Rounding
-// between ops, which eager does after each of them, is left out, since more exact is better; but
-// where the model itself converts to a 16-bit dtype the values are rounded, since it may rely on
-// that.
+// What fast 16-bit arithmetic the machine has is in matrix products, which multiply_bfloat16 cares
+// for; and kernels of one precision are kernels half as many. Every value that was float16 or
+// bfloat16 becomes float32: graph inputs are converted where they come in (parameters once, in the
+// preparation), outputs where they leave. Rounding between ops, which eager does after each of
+// them, is left out, since more exact is better; but where the model itself converts to a 16-bit
+// dtype the values are rounded, since it may rely on that.
 #include <algorithm>
 #include <array>
 #include <string_view>

@@ -44,6 +44,7 @@ class Pieces {
 /// What a thread works in.
 struct Buffers {
   float *queries, *keys, *values, *scores, *masks;
+  float* rounded_keys;  ///< before they are packed
 };
 
 /// The running softmax of the rows of a block.
@@ -86,7 +87,7 @@ class AttentionKernel final : public Kernel {
 
  private:
   void choose_blocks();
-  void choose_sizes();
+  void choose_sizes(Products products);
   std::int64_t blocks() const { return shape_.groups * head_blocks_ * row_blocks_; }
   Buffers take_buffers(Pieces& pieces) const;
   Running take_running(Pieces& pieces) const;
@@ -106,13 +107,19 @@ class AttentionKernel final : public Kernel {
                 bool may_defer) const;
   const std::int64_t* causal_limits(const Block& block, std::int64_t first, std::int64_t rows,
                                     KeyRange keys, std::int64_t* limits) const;
+  float query_magnitude(const Block& block, std::int64_t first, std::int64_t rows) const;
   bool is_weightless(const Block& block, const AttentionTile& tile,
-                     const AttentionMaskSummary& mask, KeyTile& keys) const;
+                     const AttentionMaskSummary& mask, std::int64_t first_row, KeyTile& keys) const;
   void provide_keys(const Block& block, const Buffers& own, KeyTile& keys,
                     AttentionTile& tile) const;
+  void pack_keys(const float* key, const float* value, std::int64_t count,
+                 const Buffers& own) const;
+  std::int64_t values_size() const;
+  bool multiplies_pairs() const { return pair_functions_ != nullptr; }
   void finish(const Block& block, const Running& running) const;
 
   AttentionFunctions functions_ = attention_functions();
+  const AttentionPairFunctions* pair_functions_ = nullptr;  ///< null: products are float32
   AttentionShape shape_;
   AttentionMask mask_;
   float scale_;
@@ -125,6 +132,8 @@ class AttentionKernel final : public Kernel {
   std::int64_t parts_ = 1;
   bool takes_keys_in_place_ = false, takes_values_in_place_ = false;
   std::int64_t key_tile_ = 0;
+  std::int64_t depth_elements_ = 0;  ///< of a query or a key, as it is multiplied
+  std::int64_t row_multiple_ = kAttentionRowMultiple;
   std::int64_t padded_rows_ = 0, score_stride_ = 0, value_stride_ = 0, output_stride_ = 0;
   std::size_t buffers_bytes_ = 0, running_bytes_ = 0;
 };
@@ -146,7 +155,7 @@ AttentionKernel::AttentionKernel(const AttentionSpec& spec)
     scale_ = -scale_;
   }
   choose_blocks();
-  choose_sizes();
+  choose_sizes(spec.products);
 }
 
 void AttentionKernel::choose_blocks() {
@@ -171,14 +180,22 @@ void AttentionKernel::choose_blocks() {
       std::clamp(shape_.source_length / kMinimumPart, std::int64_t{1}, divide_up(wanted, blocks()));
 }
 
-void AttentionKernel::choose_sizes() {
+void AttentionKernel::choose_sizes(Products products) {
   const std::int64_t vector = functions_.vector;
   const std::int64_t rows = heads_a_block_ * row_block_;
-  padded_rows_ = round_up(rows, kAttentionRowMultiple);
   // What so few rows read is not worth packing.
   takes_keys_in_place_ =
       rows <= kAttentionFewRows && shape_.depth > 0 && shape_.depth % vector == 0;
   takes_values_in_place_ = rows <= kFewRowsOfValues && shape_.width % vector == 0;
+  depth_elements_ = shape_.depth;
+  if (!takes_keys_in_place_ && !takes_values_in_place_) {
+    pair_functions_ = attention_pair_functions(products);
+  }
+  if (multiplies_pairs()) {
+    depth_elements_ = round_up(divide_up(shape_.depth, 2), pair_functions_->depth_multiple);
+    row_multiple_ = pair_functions_->row_multiple;
+  }
+  padded_rows_ = round_up(rows, row_multiple_);
   // Packed keys and values should stay in the second-level cache.
   const std::int64_t largest = std::max(shape_.depth, shape_.width);
   key_tile_ = largest <= 128 ? 256 : largest <= 256 ? 128 : 64;
@@ -199,13 +216,20 @@ void AttentionKernel::choose_sizes() {
 Buffers AttentionKernel::take_buffers(Pieces& pieces) const {
   const std::int64_t tile_rows = std::min(padded_rows_, kAttentionTileRows);
   Buffers own;
-  own.queries = pieces.take(padded_rows_ * shape_.depth);
-  own.keys =
-      pieces.take(takes_keys_in_place_ ? 0 : functions_.packed_keys_size(key_tile_, shape_.depth));
-  own.values = pieces.take(takes_values_in_place_ ? 0 : key_tile_ * value_stride_);
+  own.queries = pieces.take(padded_rows_ * depth_elements_);
+  own.keys = pieces.take(
+      takes_keys_in_place_ ? 0 : functions_.packed_keys_size(key_tile_, depth_elements_));
+  own.rounded_keys = pieces.take(multiplies_pairs() ? key_tile_ * depth_elements_ : 0);
+  own.values = pieces.take(takes_values_in_place_ ? 0 : values_size());
   own.scores = pieces.take(tile_rows * score_stride_);
   own.masks = pieces.take(mask_.scratch_size(tile_rows, key_tile_));
   return own;
+}
+
+/// Floats of packed values.
+std::int64_t AttentionKernel::values_size() const {
+  if (!multiplies_pairs()) return key_tile_ * value_stride_;
+  return round_up(divide_up(key_tile_, 2), pair_functions_->depth_multiple) * value_stride_;
 }
 
 Running AttentionKernel::take_running(Pieces& pieces) const {
@@ -274,13 +298,13 @@ void AttentionKernel::start(const Block& block, const Buffers& own, const Runnin
   const AttentionRowSet& rows = block.rows;
   for (std::int64_t head = 0; head < rows.heads; ++head) {
     const std::int64_t row = head * rows.rows_a_head;
-    functions_.copy_rows(block.query + rows.offset(shape_.query, row), shape_.query.row,
-                         rows.rows_a_head, shape_.depth, query_factor_,
-                         own.queries + row * shape_.depth, shape_.depth);
+    const auto copy = multiplies_pairs() ? pair_functions_->copy_rows : functions_.copy_rows;
+    copy(block.query + rows.offset(shape_.query, row), shape_.query.row, rows.rows_a_head,
+         shape_.depth, query_factor_, own.queries + row * depth_elements_, depth_elements_);
   }
   const std::int64_t size = rows.size();
-  const std::int64_t padded = round_up(size, kAttentionRowMultiple);
-  std::fill(own.queries + size * shape_.depth, own.queries + padded * shape_.depth, 0.0f);
+  const std::int64_t padded = round_up(size, row_multiple_);
+  std::fill(own.queries + size * depth_elements_, own.queries + padded * depth_elements_, 0.0f);
   std::fill(running.output, running.output + padded * output_stride_, 0.0f);
   std::fill(running.maxima, running.maxima + padded, kMinusInfinity);
   std::fill(running.sums, running.sums + padded * functions_.vector, 0.0f);
@@ -323,7 +347,7 @@ bool AttentionKernel::run_keys(const Block& block, const Buffers& own, const Run
   bool is_deferred = false;
   AttentionTile tile;
   tile.count = keys.keys.size();
-  tile.depth = shape_.depth;
+  tile.depth = depth_elements_;
   tile.width = shape_.width;
   tile.scores = own.scores;
   tile.score_stride = score_stride_;
@@ -333,7 +357,7 @@ bool AttentionKernel::run_keys(const Block& block, const Buffers& own, const Run
   const std::int64_t size = block.rows.size();
   for (std::int64_t row = 0; row < size; row += kAttentionTileRows) {
     tile.rows = std::min(kAttentionTileRows, size - row);
-    tile.queries = own.queries + row * shape_.depth;
+    tile.queries = own.queries + row * depth_elements_;
     tile.maxima = running.maxima + row;
     tile.sums = running.sums + row * functions_.vector;
     tile.output = running.output + row * output_stride_;
@@ -348,7 +372,7 @@ bool AttentionKernel::run_keys(const Block& block, const Buffers& own, const Run
         mask_.summarize(tile.mask_kind, masks.data(), tile.rows, tile.count);
     if (mask.is_transparent) tile.mask_kind = AttentionMaskKind::kNone;
     if (mask.is_opaque) {
-      if (is_weightless(block, tile, mask, keys)) continue;
+      if (is_weightless(block, tile, mask, row, keys)) continue;
       if (may_defer) {
         is_deferred = true;
         continue;
@@ -357,7 +381,7 @@ bool AttentionKernel::run_keys(const Block& block, const Buffers& own, const Run
       continue;  // done in the first pass
     }
     provide_keys(block, own, keys, tile);
-    functions_.run_tile(tile);
+    multiplies_pairs() ? pair_functions_->run_tile(tile) : functions_.run_tile(tile);
   }
   return is_deferred;
 }
@@ -375,11 +399,23 @@ const std::int64_t* AttentionKernel::causal_limits(const Block& block, std::int6
   return sees_all ? nullptr : limits;
 }
 
+/// The largest |x| of some of a block's query rows.
+float AttentionKernel::query_magnitude(const Block& block, std::int64_t first,
+                                       std::int64_t rows) const {
+  float largest = 0;
+  for (std::int64_t row = first; row < first + rows; ++row) {
+    const float* query = block.query + block.rows.offset(shape_.query, row);
+    largest = std::max(largest, functions_.largest_magnitude(query, 0, 1, shape_.depth));
+  }
+  return largest;
+}
+
 /// Whether leaving these keys out changes nothing: their weights are zero, and zero times the
 /// values is zero. PyTorch multiplies what a mask hides like anything else, so that infinity and
 /// NaN there do reach the result.
 bool AttentionKernel::is_weightless(const Block& block, const AttentionTile& tile,
-                                    const AttentionMaskSummary& mask, KeyTile& keys) const {
+                                    const AttentionMaskSummary& mask, std::int64_t first_row,
+                                    KeyTile& keys) const {
   if (keys.key_magnitude < 0) {
     const std::int64_t count = keys.keys.size();
     keys.key_magnitude =
@@ -388,9 +424,10 @@ bool AttentionKernel::is_weightless(const Block& block, const AttentionTile& til
         0 * functions_.largest_magnitude(block.value + keys.keys.begin * shape_.value.row,
                                          shape_.value.row, count, shape_.width);
   }
-  const float queries =
-      functions_.largest_magnitude(tile.queries, shape_.depth, tile.rows, shape_.depth);
-  const float scores = queries * keys.key_magnitude * scale_ * static_cast<float>(shape_.depth);
+  // Rounding to bfloat16 makes numbers larger by less than this.
+  const float rounding = multiplies_pairs() ? 1.01f : 1.0f;
+  const float scores = query_magnitude(block, first_row, tile.rows) * keys.key_magnitude * scale_ *
+                       static_cast<float>(shape_.depth) * rounding;
   if (!std::isfinite(scores)) return false;
   if (mask.largest == kMinusInfinity) return true;
   // Below -150, 2^x is zero even as a subnormal; what is compared was rounded.
@@ -399,31 +436,35 @@ bool AttentionKernel::is_weightless(const Block& block, const AttentionTile& til
   return most - least < -150 - 1e-6f * (std::abs(most) + std::abs(least));
 }
 
+void AttentionKernel::pack_keys(const float* key, const float* value, std::int64_t count,
+                                const Buffers& own) const {
+  if (multiplies_pairs()) {
+    pair_functions_->copy_rows(key, shape_.key.row, count, shape_.depth, 1, own.rounded_keys,
+                               depth_elements_);
+    functions_.pack_keys(own.rounded_keys, depth_elements_, count, depth_elements_, own.keys);
+    pair_functions_->pair_rows(value, shape_.value.row, count, shape_.width, own.values,
+                               value_stride_);
+    return;
+  }
+  if (!takes_keys_in_place_) {
+    functions_.pack_keys(key, shape_.key.row, count, shape_.depth, own.keys);
+  }
+  if (!takes_values_in_place_) {
+    functions_.copy_rows(value, shape_.value.row, count, shape_.width, 1, own.values,
+                         value_stride_);
+  }
+}
+
 void AttentionKernel::provide_keys(const Block& block, const Buffers& own, KeyTile& keys,
                                    AttentionTile& tile) const {
   const float* key = block.key + keys.keys.begin * shape_.key.row;
   const float* value = block.value + keys.keys.begin * shape_.value.row;
-  if (takes_keys_in_place_) {
-    tile.keys = key;
-    tile.key_stride = shape_.key.row;
-  } else {
-    if (!keys.is_packed) {
-      functions_.pack_keys(key, shape_.key.row, tile.count, shape_.depth, own.keys);
-    }
-    tile.keys = own.keys;
-  }
-  if (takes_values_in_place_) {
-    tile.values = value;
-    tile.value_stride = shape_.value.row;
-  } else {
-    if (!keys.is_packed) {
-      functions_.copy_rows(value, shape_.value.row, tile.count, shape_.width, 1, own.values,
-                           value_stride_);
-    }
-    tile.values = own.values;
-    tile.value_stride = value_stride_;
-  }
+  if (!keys.is_packed) pack_keys(key, value, tile.count, own);
   keys.is_packed = true;
+  tile.keys = takes_keys_in_place_ ? key : own.keys;
+  tile.key_stride = takes_keys_in_place_ ? shape_.key.row : 0;
+  tile.values = takes_values_in_place_ ? value : own.values;
+  tile.value_stride = takes_values_in_place_ ? shape_.value.row : value_stride_;
 }
 
 void AttentionKernel::finish(const Block& block, const Running& running) const {

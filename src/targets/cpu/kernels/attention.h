@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "targets/cpu/kernels/kernel.h"
+#include "targets/cpu/kernels/products.h"
 
 namespace unfuse::cpu {
 
@@ -40,6 +41,8 @@ struct AttentionSpec {
   /// distance from each other, over all sequences. A mask says the same to all rows and heads, and
   /// its keys are packed likewise, one after the other. Rows behind the last are not written.
   bool is_packed = false;
+  /// Queries with keys, and weights with values. Few rows are multiplied in float32 in any case.
+  Products products = Products::kFloat32;
   int threads = 1;
 };
 

@@ -87,6 +87,65 @@ void copy_rows(const float* from, std::int64_t from_stride, std::int64_t count, 
   }
 }
 
+#if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
+using HalfWords = hn::Rebind<std::uint16_t, D>;
+
+/// To nearest, ties to even. By its name, as in register_tile-inl.h.
+HWY_INLINE hn::Vec<HalfWords> to_bfloat16(V value) {
+  hn::Vec<HalfWords> rounded;
+  asm("vcvtneps2bf16 %1, %0" : "=v"(rounded.raw) : "v"(value.raw));
+  return rounded;
+}
+
+/// Rows times factor, as pairs along the row, filled up with zeros.
+void copy_rows_as_pairs(const float* from, std::int64_t from_stride, std::int64_t count,
+                        std::int64_t width, float factor, float* to, std::int64_t to_stride) {
+  const D d;
+  const std::int64_t n = lanes();
+  const V factors = hn::Set(d, factor);
+  for (std::int64_t row = 0; row < count; ++row, from += from_stride, to += to_stride) {
+    auto* pairs = reinterpret_cast<std::uint16_t*>(to);
+    std::fill(pairs + width, pairs + 2 * to_stride, std::uint16_t{0});
+    std::int64_t i = 0;
+    for (; i + n <= width; i += n) {
+      hn::StoreU(to_bfloat16(hn::Mul(hn::LoadU(d, from + i), factors)), HalfWords(), pairs + i);
+    }
+    if (i == width) continue;
+    HWY_ALIGN std::uint16_t rest[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(to_bfloat16(hn::Mul(load_partial(d, from + i, width - i), factors)), HalfWords(),
+              rest);
+    std::copy_n(rest, width - i, pairs + i);
+  }
+}
+
+/// Pairs of rows that follow each other, in rows of pairs, padded with zeros to whole vectors; the
+/// last pair is filled up with zeros, and rows of zeros follow up to the multiple.
+template <std::int64_t kMultiple>
+void pair_rows(const float* from, std::int64_t from_stride, std::int64_t count, std::int64_t width,
+               float* to, std::int64_t to_stride) {
+  const D d;
+  const hn::RebindToUnsigned<D> words;
+  const std::int64_t n = lanes();
+  const auto words_at = [&](const float* row, std::int64_t i) HWY_ATTR {
+    const V value = i + n <= width ? hn::LoadU(d, row + i) : load_partial(d, row + i, width - i);
+    return hn::PromoteTo(words, to_bfloat16(value));
+  };
+  std::int64_t row = 0;
+  for (; row < count; row += 2, from += 2 * from_stride, to += to_stride) {
+    for (std::int64_t i = 0; i < width; i += n) {
+      auto pair = words_at(from, i);
+      if (row + 1 < count) {
+        pair = hn::Or(pair, hn::ShiftLeft<16>(words_at(from + from_stride, i)));
+      }
+      hn::StoreU(hn::BitCast(d, pair), d, to + i);
+    }
+  }
+  for (; row < 2 * round_up(divide_up(count, 2), kMultiple); row += 2, to += to_stride) {
+    std::fill_n(to, round_up(width, n), 0.0f);
+  }
+}
+#endif
+
 float largest_magnitude(const float* rows, std::int64_t stride, std::int64_t count,
                         std::int64_t width) {
   const D d;

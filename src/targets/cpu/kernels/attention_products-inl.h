@@ -19,7 +19,8 @@ HWY_BEFORE_NAMESPACE();
 namespace unfuse::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Some rows' scores with up to a panel of keys, and the largest of them so far.
+/// Some rows' scores with up to a panel of keys, and the largest of them so far. Queries and keys
+/// are elements as Step takes them.
 struct ScoreBlock {
   const float* queries;
   std::int64_t depth;
@@ -30,14 +31,14 @@ struct ScoreBlock {
   float* largest;  ///< [rows, vector]
 };
 
-template <int kRows, int kVectors>
+template <class Step, int kRows, int kVectors>
 void score(const ScoreBlock& block) {
   const D d;
   const std::int64_t n = lanes();
   V sums[kRows][kVectors];
   clear(sums);
-  multiply<kRows, kVectors>(block.queries, block.depth, block.panel, block.panel_stride,
-                            block.depth, sums);
+  multiply<Step, kRows, kVectors>(block.queries, block.depth, block.panel, block.panel_stride,
+                                  block.depth, sums);
   unroll<kRows>([&](auto r) UNFUSE_LAMBDA {
     V largest = hn::Load(d, block.largest + r * n);
     unroll<kVectors>([&](auto v) UNFUSE_LAMBDA {
@@ -48,7 +49,7 @@ void score(const ScoreBlock& block) {
   });
 }
 
-/// output = output * correction + weights . values, over some keys.
+/// output = output * correction + weights . values, over some keys: elements as Step takes them.
 struct ValueBlock {
   const float* weights;
   std::int64_t weight_stride;
@@ -60,13 +61,13 @@ struct ValueBlock {
   std::int64_t output_stride;
 };
 
-template <int kRows, int kVectors>
+template <class Step, int kRows, int kVectors>
 void accumulate(const ValueBlock& block) {
   const D d;
   V sums[kRows][kVectors];
   clear(sums);
-  multiply<kRows, kVectors>(block.weights, block.weight_stride, block.values, block.value_stride,
-                            block.count, sums);
+  multiply<Step, kRows, kVectors>(block.weights, block.weight_stride, block.values,
+                                  block.value_stride, block.count, sums);
   unroll<kRows>([&](auto r) UNFUSE_LAMBDA {
     const V correction = hn::Set(d, block.corrections[r]);
     unroll<kVectors>([&](auto v) UNFUSE_LAMBDA {
@@ -96,15 +97,17 @@ HWY_INLINE void choose_instance(std::int64_t rows, std::int64_t vectors, const B
   choose(std::integral_constant<int, 2>());
 }
 
+template <class Step>
 HWY_INLINE void run_score(std::int64_t rows, std::int64_t vectors, const ScoreBlock& block) {
   choose_instance(rows, vectors, [&](auto r, auto v) UNFUSE_LAMBDA {
-    score<decltype(r)::value, decltype(v)::value>(block);
+    score<Step, decltype(r)::value, decltype(v)::value>(block);
   });
 }
 
+template <class Step>
 HWY_INLINE void run_accumulate(std::int64_t rows, std::int64_t vectors, const ValueBlock& block) {
   choose_instance(rows, vectors, [&](auto r, auto v) UNFUSE_LAMBDA {
-    accumulate<decltype(r)::value, decltype(v)::value>(block);
+    accumulate<Step, decltype(r)::value, decltype(v)::value>(block);
   });
 }
 

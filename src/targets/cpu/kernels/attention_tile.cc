@@ -1,8 +1,11 @@
 #include "targets/cpu/kernels/attention_tile.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "targets/cpu/kernels/highway_targets.h"
+#include "targets/cpu/kernels/machine_features.h"
+#include "targets/cpu/kernels/tile_product.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "targets/cpu/kernels/attention_tile.cc"
@@ -55,6 +58,7 @@ HWY_INLINE void start_tile(const AttentionTile& tile, TileState& state) {
 }
 
 /// Panel by panel, so that one stays in the first-level cache while all rows meet it.
+template <class Step>
 void score_packed(const AttentionTile& tile, TileState& state) {
   const std::int64_t n = lanes();
   for_each_panel(round_up(tile.count, n) / n, [&](std::int64_t first, std::int64_t vectors) {
@@ -71,13 +75,80 @@ void score_packed(const AttentionTile& tile, TileState& state) {
       block.score_stride = tile.score_stride;
       block.largest = state.largest + row * n;
       const std::int64_t needed = divide_up(state.used[group] - column, n);
-      run_score(group_rows(tile, group), std::min(vectors, needed), block);
+      run_score<Step>(group_rows(tile, group), std::min(vectors, needed), block);
     }
   });
 }
 
+#if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
+/// The products of whole tiles, and what the functions below look at to find what they wrote.
+struct TileStep : BFloat16Step {};
+
+/// All rows see as many keys, for tiles do not look at single rows, and their weights are stored up
+/// to the end of a tile.
+void score_on_tiles(const AttentionTile& tile, TileState& state) {
+  const D d;
+  const std::int64_t n = lanes();
+  const std::int64_t used = *std::max_element(state.used, state.used + state.groups);
+  std::fill_n(state.used, state.groups, used);
+  for_each_panel(round_up(tile.count, n) / n, [&](std::int64_t first, std::int64_t vectors) {
+    const std::int64_t column = first * n;
+    if (used <= column) return;
+    TileProduct product;
+    product.left = tile.queries;
+    product.left_stride = tile.depth;
+    product.rows = tile.rows;
+    product.right = tile.keys + column * tile.depth;
+    product.right_stride = vectors * n;
+    product.columns = std::min(vectors, divide_up(used - column, n)) * n;
+    product.depth = tile.depth;
+    product.sums = tile.scores + column;
+    product.sums_stride = tile.score_stride;
+    multiply_tiles(product);
+  });
+  for (std::int64_t row = 0; row < tile.rows; ++row) {
+    const float* scores = tile.scores + row * tile.score_stride;
+    V largest = hn::Set(d, kMinusInfinity);
+    for (std::int64_t i = 0; i < used; i += n) {
+      largest = hn::Max(hn::LoadU(d, scores + i), largest);  // in this order for NaN, as in score()
+    }
+    hn::Store(largest, d, state.largest + row * n);
+  }
+}
+
+void accumulate_on_tiles(const AttentionTile& tile, const TileState& state) {
+  const D d;
+  const std::int64_t n = lanes();
+  const std::int64_t columns = round_up(tile.width, n);
+  for (std::int64_t row = 0; row < tile.rows; ++row) {
+    if (state.corrections[row] == 1.0f) continue;
+    const V correction = hn::Set(d, state.corrections[row]);
+    float* output = tile.output + row * tile.output_stride;
+    for (std::int64_t i = 0; i < columns; i += n) {
+      hn::StoreU(hn::Mul(hn::LoadU(d, output + i), correction), d, output + i);
+    }
+  }
+  TileProduct product;
+  product.left = tile.scores;
+  product.left_stride = tile.score_stride;
+  product.rows = tile.rows;
+  product.right = tile.values;
+  product.right_stride = tile.value_stride;
+  product.columns = columns;
+  product.depth = round_up(divide_up(state.used[0], 2), kTile);
+  product.adds = true;
+  product.sums = tile.output;
+  product.sums_stride = tile.output_stride;
+  multiply_tiles(product);
+}
+#endif
+
+template <class Step>
 void score_rows(const AttentionTile& tile, TileState& state) {
-  if (tile.key_stride == 0) return score_packed(tile, state);
+#if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
+  if constexpr (std::is_same_v<Step, TileStep>) return score_on_tiles(tile, state);
+#endif
+  if (Step::kNumbers > 1 || tile.key_stride == 0) return score_packed<Step>(tile, state);
   std::int64_t row = 0;
   for (; row + 4 <= tile.rows; row += 4) {
     score_unpacked<4>(tile, row, state.largest + row * lanes());
@@ -122,7 +193,31 @@ void update_maxima(const AttentionTile& tile, float factor, TileState& state) {
   }
 }
 
-/// scores = 2^(scores * factor - shift), zero beyond `count` up to `end`. Returns their sums.
+/// The i-th and following weights of a row, as Step takes them.
+template <class Step>
+HWY_INLINE void store_weights(V weights, float* row, std::int64_t i) {
+#if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
+  if constexpr (Step::kNumbers > 1) {
+    // They take half of the room of the scores, which are read before.
+    hn::StoreU(to_bfloat16(weights), HalfWords(), reinterpret_cast<std::uint16_t*>(row) + i);
+    return;
+  }
+#endif
+  hn::StoreU(weights, D(), row + i);
+}
+
+/// Keys that there must be weights for where so many are seen.
+template <class Step>
+HWY_INLINE std::int64_t weighed_keys(std::int64_t used) {
+#if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
+  if constexpr (std::is_same_v<Step, TileStep>) return round_up(used, 2 * kTile);
+#endif
+  return used;
+}
+
+/// weights = 2^(scores * factor - shift) in their place, zero beyond `count` up to `end`. Returns
+/// their sums.
+template <class Step>
 HWY_INLINE V exponentiate(float* scores, std::int64_t count, std::int64_t end, float factor,
                           float shift) {
   const D d;
@@ -134,30 +229,31 @@ HWY_INLINE V exponentiate(float* scores, std::int64_t count, std::int64_t end, f
   for (; i + n <= count; i += n) {
     const V exponent = hn::MulSub(hn::LoadU(d, scores + i), factors, shifts);
     const V weight = vector_exp2_nonpositive(d, exponent);
-    hn::StoreU(weight, d, scores + i);
+    store_weights<Step>(weight, scores, i);
     sum = hn::Add(sum, weight);
   }
   if (i < count) {
     const V exponent = hn::MulSub(hn::LoadU(d, scores + i), factors, shifts);
     const auto is_visible = hn::FirstN(d, static_cast<std::size_t>(count - i));
     const V weight = hn::IfThenElseZero(is_visible, vector_exp2_nonpositive(d, exponent));
-    hn::StoreU(weight, d, scores + i);
+    store_weights<Step>(weight, scores, i);
     sum = hn::Add(sum, weight);
     i += n;
   }
-  for (; i < end; i += n) hn::StoreU(hn::Zero(d), d, scores + i);
+  for (; i < end; i += n) store_weights<Step>(hn::Zero(d), scores, i);
   return sum;
 }
 
+template <class Step>
 void weigh_rows(const AttentionTile& tile, float factor, const TileState& state) {
   const D d;
   const std::int64_t n = lanes();
   for (std::int64_t row = 0; row < tile.rows; ++row) {
     const std::int64_t used = state.used[row / kGroupRows];
     if (used <= 0) continue;
-    const V sum = exponentiate(tile.scores + row * tile.score_stride,
-                               std::max<std::int64_t>(0, visible(tile, row)), used, factor,
-                               state.shifts[row]);
+    const V sum = exponentiate<Step>(tile.scores + row * tile.score_stride,
+                                     std::max<std::int64_t>(0, visible(tile, row)),
+                                     weighed_keys<Step>(used), factor, state.shifts[row]);
     float* sums = tile.sums + row * n;
     hn::StoreU(hn::MulAdd(hn::LoadU(d, sums), hn::Set(d, state.corrections[row]), sum), d, sums);
   }
@@ -165,7 +261,11 @@ void weigh_rows(const AttentionTile& tile, float factor, const TileState& state)
 
 /// Part by part of the keys, whose values stay in the first-level cache while all rows meet them;
 /// and the rounding error of a long sum is that of its parts.
+template <class Step>
 void accumulate_rows(const AttentionTile& tile, const TileState& state) {
+#if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
+  if constexpr (std::is_same_v<Step, TileStep>) return accumulate_on_tiles(tile, state);
+#endif
   const std::int64_t n = lanes();
   HWY_ALIGN float ones[kGroupRows];
   std::fill_n(ones, kGroupRows, 1.0f);
@@ -175,31 +275,32 @@ void accumulate_rows(const AttentionTile& tile, const TileState& state) {
         if (state.used[group] <= key) continue;
         const std::int64_t row = group * kGroupRows;
         ValueBlock block;
-        block.weights = tile.scores + row * tile.score_stride + key;
+        block.weights = tile.scores + row * tile.score_stride + key / Step::kNumbers;
         block.weight_stride = tile.score_stride;
-        block.count = std::min(kPartKeys, state.used[group] - key);
-        block.values = tile.values + key * tile.value_stride + first * n;
+        block.count = divide_up(std::min(kPartKeys, state.used[group] - key), Step::kNumbers);
+        block.values = tile.values + key / Step::kNumbers * tile.value_stride + first * n;
         block.value_stride = tile.value_stride;
         block.corrections = key == 0 ? state.corrections + row : ones;
         block.output = tile.output + row * tile.output_stride + first * n;
         block.output_stride = tile.output_stride;
-        run_accumulate(group_rows(tile, group), vectors, block);
+        run_accumulate<Step>(group_rows(tile, group), vectors, block);
       }
     }
   });
 }
 
+template <class Step>
 void run_tile(const AttentionTile& tile) {
   TileState state;
   start_tile(tile, state);
-  score_rows(tile, state);
+  score_rows<Step>(tile, state);
   // Masked scores are scaled already.
   const bool is_masked = tile.mask_kind != AttentionMaskKind::kNone || tile.limits != nullptr;
   if (is_masked) mask_rows(tile, state);
   const float factor = is_masked ? kLog2E : tile.scale * kLog2E;
   update_maxima(tile, factor, state);
-  weigh_rows(tile, factor, state);
-  accumulate_rows(tile, state);
+  weigh_rows<Step>(tile, factor, state);
+  accumulate_rows<Step>(tile, state);
 }
 
 bool finish_row(const float* output, const float* sums, std::int64_t width, float* to) {
@@ -217,8 +318,20 @@ bool finish_row(const float* output, const float* sums, std::int64_t width, floa
 }
 
 AttentionFunctions functions() {
-  return {kPanelVectors * lanes(), lanes(),        packed_keys_size, pack_keys, copy_rows,
-          largest_magnitude,       summarize_mask, run_tile,         finish_row};
+  return {kPanelVectors * lanes(), lanes(),        packed_keys_size,      pack_keys, copy_rows,
+          largest_magnitude,       summarize_mask, run_tile<Float32Step>, finish_row};
+}
+
+const AttentionPairFunctions* pair_functions([[maybe_unused]] Products products) {
+#if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
+  static constexpr AttentionPairFunctions vectors = {kAttentionRowMultiple, 1, copy_rows_as_pairs,
+                                                     pair_rows<1>, run_tile<BFloat16Step>};
+  static constexpr AttentionPairFunctions tiles = {kTile, kTile, copy_rows_as_pairs,
+                                                   pair_rows<kTile>, run_tile<TileStep>};
+  if (products == Products::kBFloat16 && has_bfloat16_products()) return &vectors;
+  if (products == Products::kBFloat16Tiles && has_tile_products()) return &tiles;
+#endif
+  return nullptr;
 }
 
 }  // namespace unfuse::cpu::HWY_NAMESPACE
@@ -228,8 +341,13 @@ HWY_AFTER_NAMESPACE();
 namespace unfuse::cpu {
 
 HWY_EXPORT(functions);
+HWY_EXPORT(pair_functions);
 
 AttentionFunctions attention_functions() { return HWY_DYNAMIC_DISPATCH(functions)(); }
+
+const AttentionPairFunctions* attention_pair_functions(Products products) {
+  return HWY_DYNAMIC_DISPATCH(pair_functions)(products);
+}
 
 }  // namespace unfuse::cpu
 #endif  // HWY_ONCE

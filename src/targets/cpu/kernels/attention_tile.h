@@ -3,11 +3,14 @@
 
 #include <cstdint>
 
+#include "targets/cpu/kernels/products.h"
+
 namespace unfuse::cpu {
 
 /// Query rows of a tile at most: their scores are in the cache at one time.
 inline constexpr std::int64_t kAttentionTileRows = 48;
-/// The products take rows two, four or six at a time: buffers of rows are padded to multiples.
+/// The products of float32 take rows two, four or six at a time: buffers of rows are padded to
+/// multiples.
 inline constexpr std::int64_t kAttentionRowMultiple = 2;
 /// So many rows or less are multiplied with keys that are not packed.
 inline constexpr std::int64_t kAttentionFewRows = 4;
@@ -18,6 +21,8 @@ enum class AttentionMaskKind : std::uint8_t {
   kFloat,  ///< added to the scores
 };
 
+/// In products of bfloat16 an element of queries and keys is a pair along the depth, one of values
+/// a pair of keys: `depth` and rows of `values` count pairs.
 struct AttentionTile {
   std::int64_t rows = 0;   ///< at most kAttentionTileRows; buffers hold padded rows
   std::int64_t count = 0;  ///< keys, at least 1
@@ -80,6 +85,24 @@ struct AttentionFunctions {
   /// saw no key.
   bool (*finish_row)(const float* output, const float* sums, std::int64_t width, float* to);
 };
+
+/// For products of bfloat16.
+struct AttentionPairFunctions {
+  std::int64_t row_multiple;    ///< buffers of rows are padded to multiples
+  std::int64_t depth_multiple;  ///< and rows of pairs, along the depth and along the keys
+  /// As copy_rows, padded with zeros to all of to_stride. Packed likewise, keys are rows of pairs.
+  void (*copy_rows)(const float* from, std::int64_t from_stride, std::int64_t count,
+                    std::int64_t width, float factor, float* to, std::int64_t to_stride);
+  /// Rows 2i and 2i + 1 become row i of pairs, padded with zeros to whole vectors; there are rows
+  /// of zeros up to the multiple.
+  void (*pair_rows)(const float* from, std::int64_t from_stride, std::int64_t count,
+                    std::int64_t width, float* to, std::int64_t to_stride);
+  /// Of packed keys.
+  void (*run_tile)(const AttentionTile& tile);
+};
+
+/// Null where the machine has no such products, or they are of float32.
+const AttentionPairFunctions* attention_pair_functions(Products products);
 
 /// Of the best instruction set of this machine.
 AttentionFunctions attention_functions();

@@ -5,12 +5,15 @@
 #include <vector>
 
 #include "targets/cpu/kernels/aligned_buffer.h"
+#include "targets/cpu/kernels/convert.h"
 #include "targets/cpu/kernels/empty_product.h"
 #include "targets/cpu/kernels/panel_gemm.h"
 #include "targets/cpu/kernels/panel_pack.h"
 #include "targets/cpu/kernels/product_split.h"
 #include "targets/cpu/kernels/tile_io.h"
+#include "targets/cpu/kernels/tile_product.h"
 #include "targets/cpu/parallel.h"
+#include "targets/cpu/rounding.h"
 
 namespace unfuse::cpu {
 namespace {
@@ -19,29 +22,46 @@ bool is_packable(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
+/// The rows of a panel: elements along k, or pairs of them, filled up with zeros to whole tiles.
+std::int64_t panel_depth(std::int64_t in_features, Products products) {
+  return are_bfloat16(products) ? round_up(divide_up(in_features, 2), kTile) : in_features;
+}
+
+/// `count` numbers as `depth` pairs of bfloat16, filled up with zeros.
+void store_pairs(const float* from, std::int64_t count, std::int64_t depth, float* to) {
+  auto* halves = reinterpret_cast<std::uint16_t*>(to);
+  float32_to_bfloat16(from, halves, count);
+  std::fill(halves + count, halves + 2 * depth, std::uint16_t{0});
+}
+
 /// The weight's transpose [K, N] in panels.
 class PanelWeight final : public Packed {
  public:
-  PanelWeight(std::int64_t in_features, std::int64_t out_features)
-      : layout_(in_features, out_features),
+  PanelWeight(std::int64_t in_features, std::int64_t out_features, Products products)
+      : in_features_(in_features),
+        products_(products),
+        layout_(panel_depth(in_features, products), out_features),
         buffer_(static_cast<std::size_t>(layout_.size()) * sizeof(float)) {}
 
   std::size_t bytes() const override { return buffer_.bytes(); }
-  const PanelLayout& layout() const { return layout_; }
+  bool is_for(std::int64_t in_features, std::int64_t out_features, Products products) const {
+    return in_features == in_features_ && out_features == layout_.columns() &&
+           are_bfloat16(products) == are_bfloat16(products_);
+  }
   const float* panel(std::int64_t index) const {
     return reinterpret_cast<const float*>(buffer_.data()) + layout_.offset(index);
   }
 
   /// `weight` is [N, K].
   void pack(const OperandSpec& weight, const void* data, int threads) {
-    const bool in_place =
-        weight.dtype == DType::kFloat32 && (weight.strides[0] == 1 || weight.strides[1] == 1);
+    const bool in_place = products_ == Products::kFloat32 && weight.dtype == DType::kFloat32 &&
+                          (weight.strides[0] == 1 || weight.strides[1] == 1);
     parallel_for(threads, layout_.panels(), 1, [&](std::int64_t begin, std::int64_t end) {
       std::vector<float> rows(in_place ? 0 : static_cast<std::size_t>(layout_.largest_panel()));
       for (std::int64_t index = begin; index < end; ++index) {
         StridedMatrix from = {static_cast<const float*>(data), weight.strides[1],
                               weight.strides[0]};
-        if (!in_place) from = widened(weight, data, index, rows.data());
+        if (!in_place) from = converted(weight, data, index, rows.data());
         layout_.pack(index, from, mutable_panel(index));
       }
     });
@@ -52,20 +72,26 @@ class PanelWeight final : public Packed {
     return reinterpret_cast<float*>(buffer_.data()) + layout_.offset(index);
   }
 
-  /// The rows of the weight that are the columns of a panel, as contiguous float32.
-  StridedMatrix widened(const OperandSpec& weight, const void* data, std::int64_t index,
-                        float* rows) const {
+  /// The rows of the weight that are the columns of a panel, as the panel's contiguous elements.
+  StridedMatrix converted(const OperandSpec& weight, const void* data, std::int64_t index,
+                          float* rows) const {
     const LoadFunction load = load_function(weight.dtype, RegisterType::kFloat32);
+    const bool narrow = are_bfloat16(products_);
+    std::vector<float> wide(narrow ? static_cast<std::size_t>(in_features_) : 0);
     const std::int64_t first = layout_.first_column(index);
     for (std::int64_t n = 0; n < layout_.columns_of(index); ++n) {
       const auto offset = static_cast<std::ptrdiff_t>(
           (first + n) * weight.strides[0] * static_cast<std::int64_t>(dtype_size(weight.dtype)));
-      load(static_cast<const std::byte*>(data) + offset, weight.strides[1], layout_.depth(),
-           rows + n * layout_.depth());
+      float* row = rows + n * layout_.depth();
+      load(static_cast<const std::byte*>(data) + offset, weight.strides[1], in_features_,
+           narrow ? wide.data() : row);
+      if (narrow) store_pairs(wide.data(), in_features_, layout_.depth(), row);
     }
     return {rows - first * layout_.depth(), 1, layout_.depth()};
   }
 
+  std::int64_t in_features_;
+  Products products_;
   PanelLayout layout_;
   AlignedBuffer buffer_;
 };
@@ -74,8 +100,10 @@ class PackedLinearKernel final : public Kernel {
  public:
   explicit PackedLinearKernel(const PackedLinearSpec& spec)
       : rows_(spec.output.numel() / spec.out_features),
-        layout_(spec.input.sizes.back(), spec.out_features),
-        split_(rows_, layout_, spec.threads, 1),
+        in_features_(spec.input.sizes.back()),
+        products_(spec.products),
+        layout_(panel_depth(in_features_, products_), spec.out_features),
+        split_(rows_, layout_, products_, spec.threads, 1),
         input_stride_(leading_stride(spec.input, 1)),
         output_stride_(leading_stride(spec.output, 1)),
         has_bias_(spec.has_bias),
@@ -86,7 +114,7 @@ class PackedLinearKernel final : public Kernel {
         threads_(spec.threads) {}
 
   std::size_t scratch_bytes() const override {
-    return static_cast<std::size_t>(threads_) * sums_size() * sizeof(float);
+    return static_cast<std::size_t>(threads_) * scratch_of_thread() * sizeof(float);
   }
 
   void run(std::span<void* const> operands, std::byte* scratch) const override {
@@ -101,9 +129,8 @@ class PackedLinearKernel final : public Kernel {
   void run_rows(std::span<void* const> operands, std::byte* scratch,
                 const ProductSplit& split) const {
     const auto& weight = static_cast<const PanelWeight&>(packed_from_operand(operands[1]));
-    require(weight.layout().depth() == layout_.depth() &&
-                weight.layout().columns() == layout_.columns(),
-            "packed linear", "a weight that was packed for other sizes");
+    require(weight.is_for(in_features_, layout_.columns(), products_), "packed linear",
+            "a weight that was packed for other sizes");
     PanelBlock whole;
     whole.input = static_cast<const float*>(operands.front());
     whole.input_stride = input_stride_;
@@ -117,13 +144,23 @@ class PackedLinearKernel final : public Kernel {
     parallel_for(threads_, split.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
       PanelBlock block = whole;
       block.sums = reinterpret_cast<float*>(scratch) +
-                   static_cast<std::size_t>(thread_index()) * sums_size();
+                   static_cast<std::size_t>(thread_index()) * scratch_of_thread();
       for (std::int64_t part = begin; part < end; ++part) run_part(weight, split, part, block);
     });
   }
 
-  std::size_t sums_size() const {
-    return static_cast<std::size_t>(split_.rows_at_once() * layout_.functions().width);
+  /// Rows that there is scratch for.
+  std::int64_t rows_of_scratch() const { return round_up(split_.rows_at_once(), kTile); }
+
+  std::int64_t sums_size() const { return rows_of_scratch() * layout_.functions().width; }
+
+  /// Rows at distances of a power of two would share cache sets.
+  std::int64_t rounded_stride() const { return layout_.depth() + kTile; }
+
+  /// Sums, and rows that were rounded.
+  std::size_t scratch_of_thread() const {
+    const std::int64_t rounded = are_bfloat16(products_) ? rows_of_scratch() * rounded_stride() : 0;
+    return static_cast<std::size_t>(sums_size() + rounded);
   }
 
   void run_part(const PanelWeight& weight, const ProductSplit& split, std::int64_t part,
@@ -132,29 +169,50 @@ class PackedLinearKernel final : public Kernel {
     const IndexRange panels = split.panels_of(part);
     for (std::int64_t row = rows.begin; row < rows.end; row += split.rows_at_once()) {
       const std::int64_t count = std::min(split.rows_at_once(), rows.end - row);
+      PanelBlock rows_block = cut(whole, row, count);
+      if (are_bfloat16(products_)) round_input(rows_block);
       for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
-        PanelBlock block = cut(whole, row, count, layout_.first_column(panel));
+        PanelBlock block = from_column(rows_block, layout_.first_column(panel));
         block.panel = weight.panel(panel);
         block.panel_stride = layout_.row_stride(panel);
         block.columns = layout_.columns_of(panel);
-        layout_.functions().run(block);
+        run_(block);
       }
     }
   }
 
-  /// The rows of a block, from a column on.
-  static PanelBlock cut(PanelBlock block, std::int64_t row, std::int64_t rows,
-                        std::int64_t column) {
+  /// Some of the rows.
+  static PanelBlock cut(PanelBlock block, std::int64_t row, std::int64_t rows) {
     block.input += row * block.input_stride;
     block.rows = rows;
-    if (block.bias != nullptr) block.bias += column;
-    if (block.residual != nullptr) block.residual += row * block.residual_stride + column;
-    block.output += row * block.output_stride + column;
+    if (block.residual != nullptr) block.residual += row * block.residual_stride;
+    block.output += row * block.output_stride;
     return block;
   }
 
+  static PanelBlock from_column(PanelBlock block, std::int64_t column) {
+    if (block.bias != nullptr) block.bias += column;
+    if (block.residual != nullptr) block.residual += column;
+    block.output += column;
+    return block;
+  }
+
+  /// Once for all panels.
+  void round_input(PanelBlock& block) const {
+    float* rounded = block.sums + sums_size();
+    for (std::int64_t row = 0; row < block.rows; ++row) {
+      store_pairs(block.input + row * block.input_stride, in_features_, layout_.depth(),
+                  rounded + row * rounded_stride());
+    }
+    block.input = rounded;
+    block.input_stride = rounded_stride();
+  }
+
   std::int64_t rows_;
+  std::int64_t in_features_;
+  Products products_;
   PanelLayout layout_;
+  void (*run_)(const PanelBlock&) = layout_.functions().of(products_);
   ProductSplit split_;
   std::int64_t input_stride_;
   std::int64_t output_stride_;
@@ -168,11 +226,18 @@ class PackedLinearKernel final : public Kernel {
 
 }  // namespace
 
-PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, int threads) {
+bool has_products(Products products) { return panel_functions().of(products) != nullptr; }
+
+Products bfloat16_products() {
+  return has_products(Products::kBFloat16Tiles) ? Products::kBFloat16Tiles : Products::kBFloat16;
+}
+
+PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, Products products,
+                             int threads) {
   require(weight.rank() == 2, "packed linear", "a weight that is not of rank 2");
   require(is_packable(weight.dtype), "packed linear",
           "a weight that is not float32, float16 or bfloat16");
-  auto packed = std::make_shared<PanelWeight>(weight.sizes[1], weight.sizes[0]);
+  auto packed = std::make_shared<PanelWeight>(weight.sizes[1], weight.sizes[0], products);
   if (weight.numel() != 0) packed->pack(weight, data, threads);
   return packed;
 }
@@ -192,6 +257,7 @@ KernelPtr select_packed_linear(const PackedLinearSpec& spec) {
   constexpr const char* kName = "packed linear";
   require(packed_linear_reads(spec.input), kName, "an input of strides that it does not take");
   require(packed_linear_writes(spec.output), kName, "an output of strides that it does not take");
+  require(has_products(spec.products), kName, "products that this machine does not have");
   Sizes expected = spec.input.sizes;
   expected.back() = spec.out_features;
   require(spec.output.sizes == expected, kName, "sizes do not fit");

@@ -1,10 +1,12 @@
-// Matrix products in float32: with a constant packed weight, and of two strided batches.
+// Matrix products of float32, summed in float32: with a constant packed weight, and of two strided
+// batches.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "targets/cpu/kernels/kernel.h"
+#include "targets/cpu/kernels/products.h"
 
 namespace unfuse::cpu {
 
@@ -17,10 +19,18 @@ enum class Epilogue {
   kSilu,      ///< x / (1 + exp(-x))
 };
 
+/// Whether this machine has kernels for these products, of the instruction set that is used.
+bool has_products(Products products);
+
+/// The fastest there are of bfloat16.
+Products bfloat16_products();
+
 /// Packs the weight of a linear layer. `weight` is [N, K] (out features, in features) of float32,
-/// float16 or bfloat16, any strides; 16-bit weights are widened. `data` points at element (0, 0).
-/// The layout depends on N and K alone. N and K may be 0.
-PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, int threads);
+/// float16 or bfloat16, any strides; it is converted to what is multiplied. `data` points at
+/// element (0, 0). The layout depends on N, K and whether the products are of bfloat16, and on
+/// nothing else. N and K may be 0.
+PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, Products products,
+                             int threads);
 
 /// out[..., n] = epilogue(sum over k of input[..., k] * weight[n, k] + bias[n]) + residual[..., n]
 ///
@@ -38,6 +48,8 @@ struct PackedLinearSpec {
   std::optional<OperandSpec> residual;
   /// float32 [..., N], strides as packed_linear_writes says.
   OperandSpec output;
+  /// Those that the weight is packed for.
+  Products products = Products::kFloat32;
   /// See counted_part(). Neither the input nor the output is empty then.
   std::optional<std::int64_t> counted_rows;
   int threads = 1;

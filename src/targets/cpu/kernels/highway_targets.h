@@ -15,6 +15,10 @@
 // 16 vector registers, where others have 32.
 #define UNFUSE_FEW_REGISTERS (HWY_ARCH_X86 && HWY_TARGET >= HWY_AVX2)
 
+// Registers of 512 bits. Only machines with these have instructions that multiply bfloat16, though
+// not all of them do: ask has_bfloat16_products().
+#define UNFUSE_MAYBE_BFLOAT16_PRODUCTS (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
+
 // Conversions from and to float16 by the hardware, which round right. Highway's emulation does not:
 // it flushes subnormals.
 #define UNFUSE_HARDWARE_FLOAT16                \

@@ -49,7 +49,8 @@ class MatmulKernel final : public Kernel {
                                   std::multiplies<>())),
         threads_(useful_threads(spec.output.numel() * a_.columns, spec.threads)),
         layout_(a_.columns, b_.columns),
-        split_(a_.rows, layout_, threads_of_one(products_, threads_), kPackingCost),
+        split_(a_.rows, layout_, Products::kFloat32, threads_of_one(products_, threads_),
+               kPackingCost),
         has_bias_(spec.has_bias),
         alpha_(spec.alpha) {}
 

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "targets/cpu/kernels/highway_targets.h"
+#include "targets/cpu/kernels/machine_features.h"
+#include "targets/cpu/kernels/tile_product.h"
 #include "targets/cpu/rounding.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -68,7 +70,7 @@ HWY_INLINE V at_least(V value, float least) {
 
 /// sums[r, n] (+)= input[r, 0:depth] . panel[0:depth, n], or what that gives after alpha and bias
 /// to the output.
-template <int kRows, int kVectors, bool kAdd, bool kToOutput>
+template <class Step, int kRows, int kVectors, bool kAdd, bool kToOutput>
 HWY_INLINE void sum_tile(const TileRun& tile) {
   const D d;
   const std::int64_t n = lanes();
@@ -81,7 +83,7 @@ HWY_INLINE void sum_tile(const TileRun& tile) {
   V sum[kRows][kVectors];
   clear(sum);
   const auto step = [&](std::int64_t k) UNFUSE_LAMBDA {
-    multiply_step<kRows, kVectors>(input + k, input_stride, panel, sum);
+    multiply_step<Step, kRows, kVectors>(input + k, input_stride, panel, sum);
     panel += panel_stride;
   };
   std::int64_t k = 0;
@@ -112,11 +114,11 @@ HWY_INLINE void sum_tile(const TileRun& tile) {
   });
 }
 
-template <int kRows, int kVectors, bool kAdd, bool kToOutput>
+template <class Step, int kRows, int kVectors, bool kAdd, bool kToOutput>
 void sum_tiles(const TileRun& run) {
   TileRun tile = run;
   for (std::int64_t i = 0; i < run.tiles; ++i) {
-    sum_tile<kRows, kVectors, kAdd, kToOutput>(tile);
+    sum_tile<Step, kRows, kVectors, kAdd, kToOutput>(tile);
     tile.input = tile.input.from(kRows);
     tile.sums += kRows * kVectors * lanes();
     tile.output = tile.output.from(kRows);
@@ -127,31 +129,31 @@ void sum_tiles(const TileRun& run) {
 using TileFunction = void (*)(const TileRun&);
 
 /// The function for 1 to kMaxRows rows.
-template <int kVectors, bool kAdd, bool kToOutput, std::size_t... kIndex>
+template <class Step, int kVectors, bool kAdd, bool kToOutput, std::size_t... kIndex>
 TileFunction tile_of_rows(std::int64_t rows, std::index_sequence<kIndex...> /*of rows*/) {
   static constexpr TileFunction kFunctions[] = {
-      sum_tiles<static_cast<int>(kIndex) + 1, kVectors, kAdd, kToOutput>...};
+      sum_tiles<Step, static_cast<int>(kIndex) + 1, kVectors, kAdd, kToOutput>...};
   return kFunctions[rows - 1];
 }
 
-template <bool kAdd>
+template <class Step, bool kAdd>
 TileFunction tile_to_sums(std::int64_t rows, std::int64_t vectors) {
   constexpr std::make_index_sequence<kMaxRows> kRows;
   switch (vectors) {
     case 1:
-      return tile_of_rows<1, kAdd, false>(rows, kRows);
+      return tile_of_rows<Step, 1, kAdd, false>(rows, kRows);
     case 2:
-      return tile_of_rows<2, kAdd, false>(rows, kRows);
+      return tile_of_rows<Step, 2, kAdd, false>(rows, kRows);
     case 3:
-      return tile_of_rows<3, kAdd, false>(rows, kRows);
+      return tile_of_rows<Step, 3, kAdd, false>(rows, kRows);
     default:
-      return tile_of_rows<kMaxVectors, kAdd, false>(rows, kRows);
+      return tile_of_rows<Step, kMaxVectors, kAdd, false>(rows, kRows);
   }
 }
 
-template <bool kAdd>
+template <class Step, bool kAdd>
 TileFunction tile_to_output(std::int64_t rows, std::int64_t /*vectors: the most there are*/) {
-  return tile_of_rows<kMaxVectors, kAdd, true>(rows, std::make_index_sequence<kMaxRows>());
+  return tile_of_rows<Step, kMaxVectors, kAdd, true>(rows, std::make_index_sequence<kMaxRows>());
 }
 
 template <Epilogue kEpilogue>
@@ -242,14 +244,20 @@ void run_rows(TileRun run, std::int64_t rows, std::int64_t vectors,
   function(low, vectors)(run);
 }
 
+/// The bias in whole vectors, zeros if there is none.
+HWY_INLINE void copy_bias(const PanelBlock& block, float (&bias)[kMaxWidth]) {
+  std::fill_n(bias, kMaxWidth, 0.0f);
+  if (block.bias == nullptr) return;
+  std::memcpy(bias, block.bias, static_cast<std::size_t>(block.columns) * sizeof(float));
+}
+
 /// A part of the panel stays in the cache while the rows go by.
+template <class Step>
 void run_panel_block(const PanelBlock& block) {
   if (block.rows == 0) return;
   const std::int64_t vectors = divide_up(block.columns, lanes());
-  HWY_ALIGN float bias[kMaxWidth] = {};
-  if (block.bias != nullptr) {
-    std::memcpy(bias, block.bias, static_cast<std::size_t>(block.columns) * sizeof(float));
-  }
+  HWY_ALIGN float bias[kMaxWidth];
+  copy_bias(block, bias);
   TileRun run = {};
   run.sums = block.sums;
   std::int64_t k = 0;
@@ -258,7 +266,8 @@ void run_panel_block(const PanelBlock& block) {
     run.panel = {block.panel + k * block.panel_stride, block.panel_stride};
     run.depth = std::min(kPanelDepth, block.depth - k);
     if (k + kPanelDepth >= block.depth) break;
-    run_rows(run, block.rows, vectors, k == 0 ? tile_to_sums<false> : tile_to_sums<true>);
+    run_rows(run, block.rows, vectors,
+             k == 0 ? tile_to_sums<Step, false> : tile_to_sums<Step, true>);
   }
   run.output = {block.output, block.output_stride};
   run.residual = {block.residual, block.residual_stride};
@@ -266,15 +275,42 @@ void run_panel_block(const PanelBlock& block) {
     run.bias = bias;
     run.alpha = block.alpha;
     run.least = block.epilogue == Epilogue::kRelu ? 0 : -std::numeric_limits<float>::infinity();
-    run_rows(run, block.rows, vectors, k == 0 ? tile_to_output<false> : tile_to_output<true>);
+    run_rows(run, block.rows, vectors,
+             k == 0 ? tile_to_output<Step, false> : tile_to_output<Step, true>);
     return;
   }
-  run_rows(run, block.rows, vectors, k == 0 ? tile_to_sums<false> : tile_to_sums<true>);
+  run_rows(run, block.rows, vectors, k == 0 ? tile_to_sums<Step, false> : tile_to_sums<Step, true>);
   finish(block, bias);
 }
 
+#if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
+void run_panel_block_on_tiles(const PanelBlock& block) {
+  if (block.rows == 0) return;
+  TileProduct product;
+  product.left = block.input;
+  product.left_stride = block.input_stride;
+  product.rows = block.rows;
+  product.right = block.panel;
+  product.right_stride = block.panel_stride;
+  product.columns = round_up(block.columns, lanes());
+  product.depth = block.depth;
+  product.sums = block.sums;
+  product.sums_stride = product.columns;
+  multiply_tiles(product);
+  HWY_ALIGN float bias[kMaxWidth];
+  copy_bias(block, bias);
+  finish(block, bias);
+}
+#endif
+
 PanelFunctions panel_functions_here() {
-  return {lanes(), kMaxVectors * lanes(), kMaxRows, run_panel_block};
+  PanelFunctions functions = {
+      lanes(), kMaxVectors * lanes(), kMaxRows, run_panel_block<Float32Step>, nullptr, nullptr};
+#if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
+  if (has_bfloat16_products()) functions.run_bfloat16 = run_panel_block<BFloat16Step>;
+  if (has_tile_products()) functions.run_bfloat16_tiles = run_panel_block_on_tiles;
+#endif
+  return functions;
 }
 
 }  // namespace unfuse::cpu::HWY_NAMESPACE

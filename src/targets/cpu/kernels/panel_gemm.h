@@ -15,6 +15,9 @@ namespace unfuse::cpu {
 /// are added up. One running sum over all of k would round off with every step relative to the
 /// whole: for K = 2048 its error is twice that of the library PyTorch calls; in parts it is 0.9 of
 /// it. The order of the sums depends on k alone: a row gives the same bits in any block.
+///
+/// In products of bfloat16, an element of input and panel is a pair of bfloat16 that follow each
+/// other along k, the second one zero where k ends; `depth` counts pairs.
 struct PanelBlock {
   const float* input = nullptr;  ///< [rows, depth], stride 1 along depth
   std::int64_t input_stride = 0;
@@ -42,6 +45,17 @@ struct PanelFunctions {
   std::int64_t width;   ///< columns of a panel, at most; a multiple of `vector`
   std::int64_t rows;    ///< rows are computed so many at a time
   void (*run)(const PanelBlock& block);
+  /// In products of bfloat16; null where the machine has none.
+  void (*run_bfloat16)(const PanelBlock& block);
+  /// On tile registers; null where the machine has none. `depth` is a multiple of kTile, and what
+  /// input and sums point at has whole tiles of rows.
+  void (*run_bfloat16_tiles)(const PanelBlock& block);
+
+  /// Null where there is none.
+  auto of(Products products) const {
+    if (products == Products::kFloat32) return run;
+    return products == Products::kBFloat16 ? run_bfloat16 : run_bfloat16_tiles;
+  }
 };
 
 /// Of the best instruction set of this machine.

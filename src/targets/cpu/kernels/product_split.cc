@@ -12,10 +12,13 @@ IndexRange part_of(std::int64_t count, std::int64_t parts, std::int64_t index) {
   return {count * index / parts, count * (index + 1) / parts};
 }
 
-/// Blocks of equal size that do not overflow the cache.
-std::int64_t choose_rows_at_once(std::int64_t rows, const PanelLayout& layout) {
-  constexpr std::int64_t kElements = std::int64_t{1} << 17;  // 512 KB
-  const std::int64_t most = std::clamp<std::int64_t>(kElements / layout.depth(), 48, 192);
+/// Blocks of equal size that do not overflow the cache. Tiles multiply so fast that what they wait
+/// for are the panels: they read them for more rows.
+std::int64_t choose_rows_at_once(std::int64_t rows, const PanelLayout& layout, Products products) {
+  const bool on_tiles = products == Products::kBFloat16Tiles;
+  const std::int64_t elements = std::int64_t{1} << (on_tiles ? 18 : 17);  // 1 MB or 512 KB
+  const std::int64_t most =
+      std::clamp<std::int64_t>(elements / layout.depth(), 48, on_tiles ? 512 : 192);
   const std::int64_t block = divide_up(rows, divide_up(rows, most));
   return round_up(block, layout.functions().rows);
 }
@@ -27,8 +30,8 @@ int useful_threads(std::int64_t multiply_adds, int threads) {
   return static_cast<int>(std::clamp<std::int64_t>(multiply_adds / kOfThread, 1, threads));
 }
 
-ProductSplit::ProductSplit(std::int64_t rows, const PanelLayout& layout, int threads,
-                           std::int64_t panel_cost)
+ProductSplit::ProductSplit(std::int64_t rows, const PanelLayout& layout, Products products,
+                           int threads, std::int64_t panel_cost)
     : rows_(rows), panels_(layout.panels()) {
   // A multiply-add is cheaper than the read of an element from an outer cache by about so much.
   constexpr std::int64_t kReadCost = 8;
@@ -40,7 +43,7 @@ ProductSplit::ProductSplit(std::int64_t rows, const PanelLayout& layout, int thr
     const std::int64_t panel_parts = std::min(most / row_parts, panels_);
     const std::int64_t part_rows = divide_up(rows, row_parts);
     const std::int64_t part_columns = divide_up(panels_, panel_parts) * width;
-    const std::int64_t rows_at_once = choose_rows_at_once(part_rows, layout);
+    const std::int64_t rows_at_once = choose_rows_at_once(part_rows, layout, products);
     const std::int64_t passes = divide_up(part_rows, rows_at_once);
     const std::int64_t reads = part_rows + part_columns * passes * panel_cost;
     const std::int64_t cost = part_rows * part_columns + kReadCost * reads;

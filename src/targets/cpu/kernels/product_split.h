@@ -23,7 +23,8 @@ class ProductSplit {
   /// At most `threads` parts, nearly equal, that together read as little as may be; fewer where the
   /// work is not worth a thread. `panel_cost` is what an element of a panel costs a part, beside
   /// the arithmetic, in elements of the input: more than 1 if each part packs its panels itself.
-  ProductSplit(std::int64_t rows, const PanelLayout& layout, int threads, std::int64_t panel_cost);
+  ProductSplit(std::int64_t rows, const PanelLayout& layout, Products products, int threads,
+               std::int64_t panel_cost);
 
   /// The same for the first of the rows: as many parts, of which some may be empty.
   ProductSplit of_rows(std::int64_t rows) const;

@@ -7,6 +7,7 @@
 #include "passes/canonical.h"
 #include "targets/cpu/lowering/checks.h"
 #include "targets/cpu/lowering/families.h"
+#include "targets/cpu/lowering/products.h"
 #include "targets/cpu/lowering/view_algebra.h"
 
 namespace unfuse::cpu {
@@ -72,6 +73,7 @@ AttentionSpec attention_spec(const Node& node, const LoweringContext& context, c
   spec.output = to.spec;
   spec.is_causal = node.argument("is_causal").boolean();
   spec.zero_fully_masked = node.argument("zero_fully_masked").boolean();
+  spec.products = products_of(node);
   spec.threads = context.threads();
   const Argument& scale = node.argument("scale");
   spec.scale = static_cast<float>(

@@ -4,6 +4,7 @@
 #include "targets/cpu/lowering/checks.h"
 #include "targets/cpu/lowering/families.h"
 #include "targets/cpu/lowering/pointwise_emitter.h"
+#include "targets/cpu/lowering/products.h"
 #include "targets/cpu/lowering/view_algebra.h"
 #include "unfuse/error.h"
 
@@ -44,7 +45,12 @@ std::optional<PackRequest> pack_linear(const Node& node,
                                        const std::function<bool(const Value*)>& is_prepared) {
   const Value* weight = node.input(1);
   if (weight->rank() != 2 || !is_prepared(weight)) return std::nullopt;
-  return PackRequest{weight, "linear", pack_linear_weight};
+  const Products products = products_of(node);
+  const char* key = are_bfloat16(products) ? "linear in bfloat16" : "linear";
+  return PackRequest{weight, key,
+                     [products](const OperandSpec& spec, const void* data, int threads) {
+                       return pack_linear_weight(spec, data, products, threads);
+                     }};
 }
 
 /// a [..., M, K] x b [..., K, N], batch dimensions broadcast to those of `to` [..., M, N].
@@ -105,6 +111,7 @@ void lower_packed_linear(const Node& node, LoweringContext& context, const View&
   spec.has_bias = bias != nullptr;
   spec.epilogue = epilogue_of(node);
   spec.output = to.spec;
+  spec.products = products_of(node);
   spec.threads = context.threads();
   std::vector<View> inputs = {input, packed};
   if (bias != nullptr) inputs.push_back(row_operand(context, bias, spec.out_features));
