@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "program/compiled_program.h"
 #include "support/graph_parser.h"
+#include "support/temporary_folder.h"
 #include "unfuse/error.h"
 
 namespace unfuse {
@@ -143,14 +143,14 @@ TEST(Profile, OneAtATime) {
   }
 }
 
-TEST(Profile, TraceIsWhatPerfettoReads) {
-  const auto path = std::filesystem::path(::testing::TempDir()) / "unfuse_profile_trace.json";
+using ProfileFile = testing::TemporaryFolder;
+
+TEST_F(ProfileFile, TraceIsWhatPerfettoReads) {
   // Many rows: both threads have a part.
   const Profile profile = profile_of(compile(2), {2048, 2048});
-  profile.save_trace(path.string());
-  std::ifstream file(path);
+  profile.save_trace(path("trace.json"));
+  std::ifstream file(path("trace.json"));
   const auto json = nlohmann::json::parse(file);
-  std::filesystem::remove(path);
   int runs = 0, calls = 0, names = 0;
   for (const auto& event : json.at("traceEvents")) {
     if (event.at("ph") == "M") {

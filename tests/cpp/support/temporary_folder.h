@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -21,7 +22,9 @@ class TemporaryFolder : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    const std::string name = std::string("unfuse_") + test->test_suite_name() + "_" + test->name();
+    // Another checkout may run the same test at the same time.
+    const std::string name = std::string("unfuse_") + test->test_suite_name() + "_" + test->name() +
+                             "_" + std::to_string(::getpid());
     folder_ = std::filesystem::path(::testing::TempDir()) / name;
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
