@@ -16,7 +16,7 @@ namespace unfuse::cpu {
 namespace {
 
 /// Query rows that share one packing of the keys at most.
-constexpr std::int64_t kMaximumRowBlock = 10 * kAttentionTileRows;
+constexpr std::int64_t kMaximumRowBlock = 20 * kAttentionTileRows;
 /// Blocks a thread, so that threads end together.
 constexpr std::int64_t kBlocksPerThread = 4;
 /// Where there are too few, blocks split their keys, but in no parts smaller than this.
@@ -173,7 +173,8 @@ void AttentionKernel::choose_blocks() {
     const std::int64_t most = divide_up(length, kAttentionTileRows);
     row_blocks_ = std::max(row_blocks_, std::min(most, divide_up(a_group, head_blocks_)));
   }
-  row_block_ = std::min(length, round_up(divide_up(length, row_blocks_), kAttentionRowMultiple));
+  // Whole tiles: a low one waits for the keys.
+  row_block_ = std::min(length, round_up(divide_up(length, row_blocks_), kAttentionTileRows));
   row_blocks_ = divide_up(length, row_block_);
   if (blocks() == 0 || blocks() >= wanted) return;
   parts_ =

@@ -87,6 +87,7 @@ struct TileStep : BFloat16Step {};
 /// All rows see as many keys, for tiles do not look at single rows, and their weights are stored up
 /// to the end of a tile.
 void score_on_tiles(const AttentionTile& tile, TileState& state) {
+  const TileRegisters registers;
   const D d;
   const std::int64_t n = lanes();
   const std::int64_t used = *std::max_element(state.used, state.used + state.groups);
@@ -104,7 +105,7 @@ void score_on_tiles(const AttentionTile& tile, TileState& state) {
     product.depth = tile.depth;
     product.sums = tile.scores + column;
     product.sums_stride = tile.score_stride;
-    multiply_tiles(product);
+    multiply_tiles(registers, product);
   });
   for (std::int64_t row = 0; row < tile.rows; ++row) {
     const float* scores = tile.scores + row * tile.score_stride;
@@ -118,6 +119,7 @@ void score_on_tiles(const AttentionTile& tile, TileState& state) {
 
 void accumulate_on_tiles(const AttentionTile& tile, const TileState& state) {
   const D d;
+  const TileRegisters registers;
   const std::int64_t n = lanes();
   const std::int64_t columns = round_up(tile.width, n);
   for (std::int64_t row = 0; row < tile.rows; ++row) {
@@ -139,7 +141,7 @@ void accumulate_on_tiles(const AttentionTile& tile, const TileState& state) {
   product.adds = true;
   product.sums = tile.output;
   product.sums_stride = tile.output_stride;
-  multiply_tiles(product);
+  multiply_tiles(registers, product);
 }
 #endif
 

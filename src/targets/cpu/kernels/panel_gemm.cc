@@ -296,7 +296,7 @@ void run_panel_block_on_tiles(const PanelBlock& block) {
   product.depth = block.depth;
   product.sums = block.sums;
   product.sums_stride = product.columns;
-  multiply_tiles(product);
+  multiply_tiles(TileRegisters(), product);
   HWY_ALIGN float bias[kMaxWidth];
   copy_bias(block, bias);
   finish(block, bias);

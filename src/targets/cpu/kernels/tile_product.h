@@ -24,8 +24,18 @@ struct TileProduct {
   std::int64_t sums_stride = 0;
 };
 
-/// Only where has_tile_products().
-void multiply_tiles(const TileProduct& product);
+/// The registers, in full size as long as it lives: for a short time, since other libraries may
+/// want other sizes, and threads whose registers are in use are dearer to switch. Only where
+/// has_tile_products().
+class TileRegisters {
+ public:
+  TileRegisters();
+  ~TileRegisters();
+  TileRegisters(const TileRegisters&) = delete;
+  TileRegisters& operator=(const TileRegisters&) = delete;
+};
+
+void multiply_tiles(const TileRegisters& registers, const TileProduct& product);
 
 /// Multiplies what is in the registers, again and again: what the machine can do at most. Gives the
 /// FLOPs done.
