@@ -20,7 +20,7 @@ float number_of(const Node& node, std::string_view argument) {
 void gelu(const Node& node, LoweringContext& context) {
   const bool is_tanh = node.argument("approximate").string() == "tanh";
   const Operand x = wide_self(node, context);
-  if (context.opset() >= 20) {
+  if (context.opset() >= 20 && x.dtype != DType::kFloat64) {
     const Attributes form = {{"approximate", std::string(is_tanh ? "tanh" : "none")}};
     return context.define(node.result(), context.emit("Gelu", {x}, form));
   }
@@ -32,7 +32,7 @@ void gelu(const Node& node, LoweringContext& context) {
     const double factor = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
     gate = context.emit("Tanh", {context.emit("Mul", {inner, number(factor)})});
   } else {
-    gate = context.emit("Erf", {context.emit("Div", {x, number(std::numbers::sqrt2)})});
+    gate = erf(context, context.emit("Div", {x, number(std::numbers::sqrt2)}));
   }
   const Operand doubled = context.emit("Mul", {x, context.emit("Add", {gate, number(1.0)})});
   context.define(node.result(), context.emit("Mul", {doubled, number(0.5)}));
@@ -43,11 +43,19 @@ void silu(const Node& node, LoweringContext& context) {
   context.define(node.result(), context.emit("Mul", {x, context.emit("Sigmoid", {x})}));
 }
 
+/// ONNX's Elu, of alpha 1, which ONNX Runtime has no float64 of.
+Operand unit_elu(LoweringContext& context, Operand x) {
+  if (x.dtype != DType::kFloat64) return context.emit("Elu", {x}, {{"alpha", 1.0F}});
+  const Operand zero = context.number(0.0, x.dtype);
+  const Operand curve = expm1(context, context.emit("Min", {x, zero}));
+  return context.where(context.emit("Greater", {x, zero}, DType::kBool), x, curve);
+}
+
 /// x * scale where x > 0, else (exp(x * input_scale) - 1) * alpha * scale.
 void elu_like(const Node& node, LoweringContext& context, double alpha, double scale,
               double input_scale) {
   const Operand x = wide_self(node, context);
-  if (scale == 1 && input_scale == 1) {
+  if (scale == 1 && input_scale == 1 && x.dtype != DType::kFloat64) {
     return context.define(node.result(),
                           context.emit("Elu", {x}, {{"alpha", static_cast<float>(alpha)}}));
   }
@@ -55,7 +63,7 @@ void elu_like(const Node& node, LoweringContext& context, double alpha, double s
   // Elu of what is below zero only: the other branch must not overflow.
   const Operand below = context.emit("Min", {x, number(0.0)});
   const Operand scaled = context.emit("Mul", {below, number(input_scale)});
-  const Operand curve = context.emit("Elu", {scaled}, {{"alpha", 1.0F}});
+  const Operand curve = unit_elu(context, scaled);
   const Operand negative = context.emit("Mul", {curve, number(alpha * scale)});
   const Operand positive = context.emit("Mul", {x, number(scale)});
   const Operand is_positive = context.emit("Greater", {x, number(0.0)}, DType::kBool);
@@ -76,18 +84,41 @@ void celu(const Node& node, LoweringContext& context) {
   elu_like(node, context, alpha, 1, 1 / alpha);
 }
 
+/// x where it is positive, and a multiple of it elsewhere.
+Operand bent(LoweringContext& context, Operand x, Operand slope) {
+  const Operand positive = context.emit("Greater", {x, context.number(0.0, x.dtype)}, DType::kBool);
+  return context.where(positive, x, context.emit("Mul", {x, slope}));
+}
+
 void leaky_relu(const Node& node, LoweringContext& context) {
+  const Operand x = wide_self(node, context);
+  if (x.dtype == DType::kFloat64) {
+    const Operand slope = context.operand(node.argument("negative_slope"), x.dtype);
+    return context.define(node.result(), bent(context, x, slope));
+  }
   const Attributes slope = {{"alpha", number_of(node, "negative_slope")}};
-  context.define(node.result(), context.emit("LeakyRelu", {wide_self(node, context)}, slope));
+  context.define(node.result(), context.emit("LeakyRelu", {x}, slope));
+}
+
+/// x / 6 + 1 / 2 between 0 and 1. ONNX Runtime has no HardSigmoid in float64.
+Operand hard_gate(LoweringContext& context, Operand x) {
+  if (x.dtype != DType::kFloat64) {
+    return context.emit("HardSigmoid", {x}, {{"alpha", 1.0F / 6}, {"beta", 0.5F}});
+  }
+  const auto number = [&](double value) { return context.number(value, x.dtype); };
+  const Operand line = context.emit("Add", {context.emit("Div", {x, number(6.0)}), number(0.5)});
+  return context.emit("Min", {context.emit("Max", {line, number(0.0)}), number(1.0)});
 }
 
 void hardsigmoid(const Node& node, LoweringContext& context) {
-  const Attributes line = {{"alpha", 1.0F / 6}, {"beta", 0.5F}};
-  context.define(node.result(), context.emit("HardSigmoid", {wide_self(node, context)}, line));
+  context.define(node.result(), hard_gate(context, wide_self(node, context)));
 }
 
 void hardswish(const Node& node, LoweringContext& context) {
-  context.define(node.result(), context.emit("HardSwish", {wide_self(node, context)}));
+  const Operand x = wide_self(node, context);
+  context.define(node.result(), x.dtype == DType::kFloat64
+                                    ? context.emit("Mul", {x, hard_gate(context, x)})
+                                    : context.emit("HardSwish", {x}));
 }
 
 /// log(1 + exp(x)) for any x: ONNX defines Softplus by this formula, which overflows.
@@ -148,9 +179,7 @@ void softshrink(const Node& node, LoweringContext& context) { shrink(node, conte
 
 void prelu_kernel(const Node& node, LoweringContext& context) {
   const Operand x = wide_self(node, context);
-  const Operand slope = context.operand(node.argument(1), x.dtype);
-  const Operand positive = context.emit("Greater", {x, context.number(0.0, x.dtype)}, DType::kBool);
-  context.define(node.result(), context.where(positive, x, context.emit("Mul", {x, slope})));
+  context.define(node.result(), bent(context, x, context.operand(node.argument(1), x.dtype)));
 }
 
 /// The weight has one element, or one a channel.
@@ -162,8 +191,7 @@ void prelu(const Node& node, LoweringContext& context) {
   std::vector<Dim> sizes(static_cast<std::size_t>(std::max<std::int64_t>(rank - 1, 0)), Dim(1));
   if (!sizes.empty()) sizes.front() = weight->tensor().numel();
   slope = context.reshape(slope, weight->sizes(), sizes);
-  const Operand positive = context.emit("Greater", {x, context.number(0.0, x.dtype)}, DType::kBool);
-  context.define(node.result(), context.where(positive, x, context.emit("Mul", {x, slope})));
+  context.define(node.result(), bent(context, x, slope));
 }
 
 constexpr LoweringRow kRows[] = {

@@ -1,5 +1,6 @@
 // Attention: by ONNX's op of that name from opset 23 on, and spelled out before. What either gives
 // where every key of a row is masked is said outright, since ONNX leaves it open.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -126,9 +127,16 @@ Operand spelled_out(LoweringContext& context, const Call& call) {
 
 // --- By ONNX's op
 
+bool has_elements(const Value* value) {
+  const auto& sizes = value->sizes();
+  return std::find(sizes.begin(), sizes.end(), Dim(0)) == sizes.end();
+}
+
+/// ONNX Runtime computes it in float32 at most, and not of nothing.
 bool fits_attention_op(const LoweringContext& context, const Call& call) {
   return context.opset() >= 23 && (call.rank() == 3 || call.rank() == 4) &&
-         call.key->rank() == call.rank() && call.value->rank() == call.rank();
+         call.key->rank() == call.rank() && call.value->rank() == call.rank() &&
+         call.dtype() != DType::kFloat64 && has_elements(call.query) && has_elements(call.key);
 }
 
 /// `values`, but `otherwise` in the rows that the mask leaves no key.

@@ -24,6 +24,8 @@ void unary(const Node& node, LoweringContext& context) {
 Operand log1p(LoweringContext& context, Operand x);
 /// exp(x) - 1, likewise.
 Operand expm1(LoweringContext& context, Operand x);
+/// The error function.
+Operand erf(LoweringContext& context, Operand x);
 /// Towards zero.
 Operand truncate(LoweringContext& context, Operand x);
 /// Whether an element is not zero; NaN is not.

@@ -1,8 +1,11 @@
 // Binary and ternary arithmetic, and bits.
+#include <cstdint>
+#include <limits>
 #include <numbers>
 
 #include "onnx/lowering/families.h"
 #include "onnx/lowering/pointwise.h"
+#include "ops/numbers_of_dtypes.h"
 
 namespace unfuse::onnx {
 namespace {
@@ -74,14 +77,22 @@ Operand python_remainder(LoweringContext& context, const Pair& pair) {
                        context.emit("Add", {remainder, pair.right}), remainder);
 }
 
-/// As PyTorch does it: exact where the quotient is a whole number, though left / right would round.
+/// As PyTorch does it: exact where the quotient is a whole number, though left / right would round,
+/// and a number where the divisor is infinite.
 Operand floor_quotient(LoweringContext& context, const Pair& pair) {
   const auto& [left, right] = pair;
-  const Operand remainder = python_remainder(context, pair);
+  const Operand remainder = c_remainder(context, pair);
   const Operand exact = context.emit("Div", {context.emit("Sub", {left, remainder}), right});
-  if (!is_floating_point(left.dtype)) return exact;
-  const Operand quotient =
-      context.emit("Floor", {context.emit("Add", {exact, context.number(0.5, left.dtype)})});
+  const Operand one = context.number(std::int64_t{1}, left.dtype);
+  const Operand below = context.where(crosses_zero(context, remainder, right),
+                                      context.emit("Sub", {exact, one}), exact);
+  if (!is_floating_point(left.dtype)) return below;
+  // Nearly whole already: rounding may have left it on either side.
+  const Operand floor = context.emit("Floor", {below});
+  const Operand is_next = context.emit(
+      "Greater", {context.emit("Sub", {below, floor}), context.number(0.5, left.dtype)},
+      DType::kBool);
+  const Operand quotient = context.where(is_next, context.emit("Add", {floor, one}), floor);
   const Operand by_zero = context.emit("Not", {to_bool(context, right)});
   return context.where(by_zero, context.emit("Div", {left, right}), quotient);
 }
@@ -151,6 +162,91 @@ void lerp(const Node& node, LoweringContext& context) {
   context.define(node.result(), context.where(is_near, forwards, backwards));
 }
 
+/// base ^ exponent by squaring.
+Operand whole_power(LoweringContext& context, Operand base, std::uint64_t exponent) {
+  if (exponent == 0) {
+    return context.emit("Pow", {base, context.number(std::int64_t{0}, base.dtype)});
+  }
+  Operand result = LoweringContext::absent();
+  for (Operand power = base;; power = context.emit("Mul", {power, power})) {
+    if (exponent % 2 == 1) result = result.id < 0 ? power : context.emit("Mul", {result, power});
+    exponent /= 2;
+    if (exponent == 0) return result;
+  }
+}
+
+/// base ^ (2 ^ bit), for each bit of an exponent.
+class Squares {
+ public:
+  Squares(LoweringContext& context, const Node& node, Operand base)
+      : context_(context), current_(base) {
+    const auto* number = node.argument(0).get_if<Dim>();
+    is_known_ = number != nullptr && number->constant().has_value();
+    if (is_known_) known_ = static_cast<std::uint64_t>(number->constant().value_or(0));
+  }
+
+  Operand current() const { return current_; }
+
+  /// Of a number they are computed here: tools that fold constants may refuse products that wrap.
+  void next() {
+    if (!is_known_) {
+      current_ = context_.emit("Mul", {current_, current_});
+      return;
+    }
+    known_ *= known_;
+    const auto low_bits = static_cast<std::int64_t>(known_);
+    current_ = context_.number(ops::wrapped(low_bits, current_.dtype), current_.dtype);
+  }
+
+ private:
+  LoweringContext& context_;
+  Operand current_;
+  bool is_known_ = false;
+  std::uint64_t known_ = 0;  ///< its low bits
+};
+
+/// The same for exponents that are data.
+Operand whole_power(LoweringContext& context, const Node& node, Operand base, Operand exponent) {
+  const auto number = [&](std::int64_t value) { return context.number(value, base.dtype); };
+  const auto parity = [&](Operand x) { return context.emit("Mod", {x, number(2)}); };
+  // From here on every even base has wrapped to 0.
+  constexpr int kBits = 7;
+  constexpr std::int64_t kEnough = (1 << kBits) - 2;
+  Operand rest =
+      context.emit("Min", {exponent, context.emit("Add", {parity(exponent), number(kEnough)})});
+  Squares power(context, node, base);
+  Operand result = number(1);
+  for (int bit = 0; bit < kBits; ++bit) {
+    if (bit > 0) {
+      power.next();
+      rest = context.emit("Div", {rest, number(2)});
+    }
+    const Operand is_odd = to_bool(context, parity(rest));
+    result = context.where(is_odd, context.emit("Mul", {result, power.current()}), result);
+  }
+  // 1 / base^n is whole for 1 and -1, whose powers do not end.
+  const Operand is_unit =
+      context.emit("Equal", {context.emit("Abs", {base}), number(1)}, DType::kBool);
+  const Operand vanishes = context.emit(
+      "And", {is_negative(context, exponent), context.emit("Not", {is_unit})}, DType::kBool);
+  return context.where(vanishes, number(0), result);
+}
+
+/// Of integers, by products, which wrap as PyTorch's do: a Pow is computed in float64.
+void power(const Node& node, LoweringContext& context) {
+  const DType dtype = node.result()->dtype();
+  if (is_floating_point(dtype)) return binary<kPow>(node, context);
+  const auto [base, exponent] = operands(node, context, dtype_of(node));
+  const auto* fixed = node.argument(1).get_if<Dim>();
+  if (fixed == nullptr || !fixed->constant()) {
+    return context.define(node.result(), whole_power(context, node, base, exponent));
+  }
+  const std::int64_t wrapped = ops::wrapped(*fixed->constant(), dtype);
+  context.define(node.result(),
+                 wrapped < 0 ? whole_power(context, node, base, exponent)
+                             : whole_power(context, base, static_cast<std::uint64_t>(wrapped)));
+}
+
 /// The angle of (right, left) in its quadrant.
 void atan2(const Node& node, LoweringContext& context) {
   const DType dtype = wide_dtype(node.result()->dtype());
@@ -161,17 +257,26 @@ void atan2(const Node& node, LoweringContext& context) {
     const Operand reciprocal = is_negative(context, context.emit("Reciprocal", {value}));
     return context.emit("Or", {is_negative(context, value), reciprocal}, DType::kBool);
   };
-  const auto is_zero = [&](Operand value) {
-    return context.emit("Equal", {value, number(0.0)}, DType::kBool);
+  const auto both = [&](Operand a, Operand b, double value) {
+    const auto is = [&](Operand operand) {
+      return context.emit("Equal", {operand, number(value)}, DType::kBool);
+    };
+    return context.emit("And", {is(a), is(b)}, DType::kBool);
   };
-  const Operand slope = context.emit("Atan", {context.emit("Div", {y, x})});
+  // Infinities are as one.
+  const Operand infinite = both(context.emit("Abs", {y}), context.emit("Abs", {x}),
+                                std::numeric_limits<double>::infinity());
+  const Operand ratio = context.where(
+      infinite, context.emit("Mul", {context.emit("Sign", {y}), context.emit("Sign", {x})}),
+      context.emit("Div", {y, x}));
+  const Operand slope = context.emit("Atan", {ratio});
   const Operand y_negative = has_sign(y);
   const Operand half_turn =
       context.where(y_negative, number(-std::numbers::pi), number(std::numbers::pi));
   const Operand x_negative = has_sign(x);
   const Operand turned = context.where(x_negative, context.emit("Add", {slope, half_turn}), slope);
   const Operand on_axis = context.where(x_negative, half_turn, y);
-  context.define(node.result(), context.where(is_zero(y), on_axis, turned));
+  context.define(node.result(), context.where(both(y, x, 0.0), on_axis, turned));
 }
 
 constexpr LoweringRow kRows[] = {
@@ -194,9 +299,9 @@ constexpr LoweringRow kRows[] = {
     {"aten.remainder.Scalar_Tensor", remainder},
     {"aten.fmod.Tensor", fmod},
     {"aten.fmod.Scalar", fmod},
-    {"aten.pow.Tensor_Tensor", binary<kPow>},
-    {"aten.pow.Tensor_Scalar", binary<kPow>},
-    {"aten.pow.Scalar", binary<kPow>},
+    {"aten.pow.Tensor_Tensor", power},
+    {"aten.pow.Tensor_Scalar", power},
+    {"aten.pow.Scalar", power},
     {"aten.maximum.default", binary<kMax>},
     {"aten.minimum.default", binary<kMin>},
     {"aten.atan2.default", atan2},

@@ -1,5 +1,6 @@
 // Functions of one operand, and tests on it.
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numbers>
 
@@ -33,6 +34,93 @@ Operand expm1(LoweringContext& context, Operand x) {
   return context.where(is_near, near, far);
 }
 
+namespace {
+
+/// log(erfc(x) exp(x^2) (1 + x / 2)) for x >= 0, in Chebyshev polynomials of 4 / (2 + x) - 1: Press
+/// et al., Numerical Recipes, 3rd edition, 6.2.2.
+constexpr double kLogErfc[] = {-1.3026537197817094,
+                               6.4196979235649026e-1,
+                               1.9476473204185836e-2,
+                               -9.561514786808631e-3,
+                               -9.46595344482036e-4,
+                               3.66839497852761e-4,
+                               4.2523324806907e-5,
+                               -2.0278578112534e-5,
+                               -1.624290004647e-6,
+                               1.303655835580e-6,
+                               1.5626441722e-8,
+                               -8.5238095915e-8,
+                               6.529054439e-9,
+                               5.059343495e-9,
+                               -9.91364156e-10,
+                               -2.27365122e-10,
+                               9.6467911e-11,
+                               2.394038e-12,
+                               -6.886027e-12,
+                               8.94487e-13,
+                               3.13092e-13,
+                               -1.12708e-13,
+                               3.81e-16,
+                               7.106e-15,
+                               -1.523e-15,
+                               -9.4e-17,
+                               1.21e-16,
+                               -2.8e-17};
+
+/// erfc(x) for x >= 0, in float64.
+Operand positive_erfc(LoweringContext& context, Operand x) {
+  const auto number = [&](double value) { return context.number(value, x.dtype); };
+  const Operand t = context.emit("Div", {number(2.0), context.emit("Add", {x, number(2.0)})});
+  // Clenshaw's recurrence, over twice the place.
+  const Operand place = context.emit("Sub", {context.emit("Mul", {t, number(4.0)}), number(2.0)});
+  Operand sum = number(0.0);
+  Operand before = number(0.0);
+  for (std::size_t i = std::size(kLogErfc) - 1; i > 0; --i) {
+    const Operand next = context.emit(
+        "Add",
+        {context.emit("Sub", {context.emit("Mul", {place, sum}), before}), number(kLogErfc[i])});
+    before = sum;
+    sum = next;
+  }
+  const Operand last =
+      context.emit("Add", {context.emit("Mul", {place, sum}), number(kLogErfc[0])});
+  const Operand series = context.emit("Sub", {context.emit("Mul", {last, number(0.5)}), before});
+  const Operand exponent = context.emit("Sub", {series, context.emit("Mul", {x, x})});
+  return context.emit("Mul", {t, context.emit("Exp", {exponent})});
+}
+
+/// erf(x) of |x| < 1 / 2 in float64: x times the series of its Taylor polynomial in x^2.
+Operand erf_near_zero(LoweringContext& context, Operand x) {
+  constexpr int kTerms = 13;
+  const auto number = [&](double value) { return context.number(value, x.dtype); };
+  const Operand square = context.emit("Mul", {x, x});
+  double coefficients[kTerms];
+  double factorial = 1;
+  for (int n = 0; n < kTerms; ++n) {
+    if (n > 0) factorial *= -n;
+    coefficients[n] = 2 * std::numbers::inv_sqrtpi / (factorial * (2 * n + 1));
+  }
+  Operand sum = number(coefficients[kTerms - 1]);
+  for (int n = kTerms - 2; n >= 0; --n) {
+    sum = context.emit("Add", {context.emit("Mul", {sum, square}), number(coefficients[n])});
+  }
+  return context.emit("Mul", {x, sum});
+}
+
+}  // namespace
+
+Operand erf(LoweringContext& context, Operand x) {
+  if (x.dtype != DType::kFloat64) return context.emit("Erf", {x});
+  // ONNX Runtime has none in float64.
+  const Operand size = context.emit("Abs", {x});
+  const Operand rest = positive_erfc(context, size);
+  const Operand far = context.emit(
+      "Mul",
+      {context.emit("Sign", {x}), context.emit("Sub", {context.number(1.0, x.dtype), rest})});
+  const Operand is_near = context.emit("Less", {size, context.number(0.5, x.dtype)}, DType::kBool);
+  return context.where(is_near, erf_near_zero(context, x), far);
+}
+
 Operand truncate(LoweringContext& context, Operand x) {
   const Operand size = context.emit("Floor", {context.emit("Abs", {x})});
   return context.emit("Mul", {context.emit("Sign", {x}), size});
@@ -47,10 +135,21 @@ Operand to_bool(LoweringContext& context, Operand x) {
 
 namespace {
 
-constexpr OpName kAbs{"Abs"}, kNeg{"Neg"}, kSign{"Sign"}, kExp{"Exp"}, kLog{"Log"}, kSqrt{"Sqrt"},
+constexpr OpName kAbs{"Abs"}, kNeg{"Neg"}, kExp{"Exp"}, kLog{"Log"}, kSqrt{"Sqrt"},
     kReciprocal{"Reciprocal"}, kSin{"Sin"}, kCos{"Cos"}, kTan{"Tan"}, kAsin{"Asin"}, kAcos{"Acos"},
     kAtan{"Atan"}, kSinh{"Sinh"}, kCosh{"Cosh"}, kAsinh{"Asinh"}, kAcosh{"Acosh"}, kAtanh{"Atanh"},
-    kErf{"Erf"}, kFloor{"Floor"}, kCeil{"Ceil"}, kRound{"Round"};
+    kFloor{"Floor"}, kCeil{"Ceil"}, kRound{"Round"};
+
+/// 0 for NaN, as in PyTorch.
+void sign(const Node& node, LoweringContext& context) {
+  const Operand x = context.operand(node.argument(0), wide_dtype(node.result()->dtype()));
+  Operand result = context.emit("Sign", {x});
+  if (is_floating_point(x.dtype)) {
+    const Operand is_nan = context.emit("IsNaN", {x}, DType::kBool);
+    result = context.where(is_nan, context.number(0.0, x.dtype), result);
+  }
+  context.define(node.result(), result);
+}
 
 bool is_floating(const Node& node) { return is_floating_point(node.result()->dtype()); }
 
@@ -168,7 +267,7 @@ void bitwise_not(const Node& node, LoweringContext& context) {
 }
 
 Operand erfc(LoweringContext& context, Operand x) {
-  return context.emit("Sub", {context.number(1.0, x.dtype), context.emit("Erf", {x})});
+  return context.emit("Sub", {context.number(1.0, x.dtype), erf(context, x)});
 }
 
 /// log(x / (1 - x)), x clamped to [eps, 1 - eps] when eps is given.
@@ -219,8 +318,8 @@ void nan_to_num(const Node& node, LoweringContext& context) {
 constexpr LoweringRow kRows[] = {
     {"aten.abs.default", unary<kAbs>},
     {"aten.neg.default", unary<kNeg>},
-    {"aten.sign.default", unary<kSign>},
-    {"aten.sgn.default", unary<kSign>},
+    {"aten.sign.default", sign},
+    {"aten.sgn.default", sign},
     {"aten.exp.default", unary<kExp>},
     {"aten.exp2.default", spelled<exp2>},
     {"aten.expm1.default", spelled<expm1>},
@@ -243,7 +342,7 @@ constexpr LoweringRow kRows[] = {
     {"aten.asinh.default", unary<kAsinh>},
     {"aten.acosh.default", unary<kAcosh>},
     {"aten.atanh.default", unary<kAtanh>},
-    {"aten.erf.default", unary<kErf>},
+    {"aten.erf.default", spelled<erf>},
     {"aten.erfc.default", spelled<erfc>},
     {"aten.floor.default", rounding<kFloor>},
     {"aten.ceil.default", rounding<kCeil>},

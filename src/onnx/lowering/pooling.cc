@@ -1,4 +1,6 @@
 // Pooling over images.
+#include <algorithm>
+
 #include "onnx/lowering/families.h"
 
 namespace unfuse::onnx {
@@ -12,21 +14,56 @@ Integers twice(const Integers& values) {
   return both;
 }
 
-/// kernel_shape, strides, pads and ceil_mode, which all pools have.
-Attributes window(const Node& node) {
+struct Window {
+  Integers kernel;
+  Integers stride;
+  Integers pads;  ///< at the beginnings, then at the ends
+  bool rounds_up = false;
+
+  /// kernel_shape, strides, pads and ceil_mode, which all pools have.
+  Attributes attributes() const {
+    return {{"kernel_shape", kernel},
+            {"strides", stride},
+            {"pads", pads},
+            {"ceil_mode", std::int64_t{rounds_up}}};
+  }
+};
+
+Window window_of(const Node& node) {
   const Integers kernel = node.argument("kernel_size").integers();
   Integers stride = node.argument("stride").integers();
   if (stride.empty()) stride = kernel;
-  return {{"kernel_shape", kernel},
-          {"strides", stride},
-          {"pads", twice(node.argument("padding").integers())},
-          {"ceil_mode", std::int64_t{node.argument("ceil_mode").boolean()}}};
+  return {kernel, stride, twice(node.argument("padding").integers()),
+          node.argument("ceil_mode").boolean()};
+}
+
+/// Says windows that stand out beyond the end as padding there, which counts for no maximum: which
+/// of them ceil_mode has was settled with 22 only. Sizes that are not known keep ceil_mode.
+void spell_out_rounding(const Node& node, Window& window) {
+  const auto dimensions = static_cast<std::int64_t>(window.kernel.size());
+  const Integers dilation = node.argument("dilation").integers();
+  bool is_known = true;
+  for (std::int64_t i = 0; i < dimensions; ++i) {
+    const auto from = node.input(0)->size(i - dimensions).constant();
+    const auto to = node.result()->size(i - dimensions).constant();
+    if (!from || !to) {
+      is_known = false;
+      continue;
+    }
+    const auto at = static_cast<std::size_t>(i);
+    const std::int64_t reach = (window.kernel[at] - 1) * dilation[at] + 1;
+    std::int64_t& end = window.pads[at + window.kernel.size()];
+    end = std::max(end, (*to - 1) * window.stride[at] + reach - *from - window.pads[at]);
+  }
+  if (is_known) window.rounds_up = false;
 }
 
 void max_pool(const Node& node, LoweringContext& context) {
   const DType dtype = wide_dtype(node.result()->dtype());
   if (!is_floating_point(dtype)) refuse("ONNX has no max pool of integers");
-  Attributes attributes = window(node);
+  Window window = window_of(node);
+  if (window.rounds_up) spell_out_rounding(node, window);
+  Attributes attributes = window.attributes();
   attributes.push_back({"dilations", node.argument("dilation").integers()});
   context.define(node.result(),
                  context.emit("MaxPool", {context.operand(node.argument(0), dtype)}, attributes));
@@ -36,9 +73,9 @@ void average_pool(const Node& node, LoweringContext& context) {
   const DType dtype = wide_dtype(node.result()->dtype());
   if (!node.argument("divisor_override").is_none()) refuse("ONNX has no divisor_override");
   // Which places beyond the edge are counted was settled with 19.
-  const bool rounds_up = node.argument("ceil_mode").boolean();
-  if (rounds_up && context.opset() < 19) refuse("ceil_mode is defined from opset 19 on");
-  Attributes attributes = window(node);
+  const Window window = window_of(node);
+  if (window.rounds_up && context.opset() < 19) refuse("ceil_mode is defined from opset 19 on");
+  Attributes attributes = window.attributes();
   attributes.push_back(
       {"count_include_pad", std::int64_t{node.argument("count_include_pad").boolean()}});
   context.define(
