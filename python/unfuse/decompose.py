@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import pathlib
 import tempfile
@@ -12,13 +11,10 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
-from torch.export.graph_signature import InputKind, OutputKind
-from torch.utils import _pytree as pytree
 
 from unfuse import _unfuse
 
-from .exported import check_is_exported_program
+from .exported import as_torch_can_save_it, check_is_exported_program
 from .options import check_choice
 
 _log = logging.getLogger("unfuse")
@@ -83,24 +79,10 @@ def _tell(report: Any) -> None:
 
 
 def _without_weights(program: ExportedProgram) -> ExportedProgram:
-    """The same graph, called with flat arguments, with a single element for each weight: neither
-    the weights nor classes that torch cannot name in a file stand in the way."""
-    signature = program.graph_signature
-    arguments = sum(spec.kind is InputKind.USER_INPUT for spec in signature.input_specs)
-    results = sum(spec.kind is OutputKind.USER_OUTPUT for spec in signature.output_specs)
-    call = ModuleCallSignature(
-        inputs=[],
-        outputs=[],
-        in_spec=pytree.tree_structure((tuple(range(arguments)), {})),
-        out_spec=pytree.tree_structure(tuple(range(results))),
-        forward_arg_names=[f"argument_{index}" for index in range(arguments)],
-    )
-    # A copy of the object, not of the graph: that would rename what torch cannot name twice.
-    hollow = copy.copy(program)
+    """The same graph, with a single element for each weight."""
+    hollow = as_torch_can_save_it(program)
     hollow._state_dict = {name: _hollow(weight) for name, weight in program.state_dict.items()}
     hollow._constants = {name: _hollow(value) for name, value in program.constants.items()}
-    hollow._module_call_graph = [ModuleCallEntry("", call)]
-    hollow._example_inputs = None
     return hollow
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from unfuse import _unfuse
 
 from .errors import Error
-from .exported import check_is_exported_program
+from .exported import as_torch_can_save_it, check_is_exported_program
 from .options import check_choice
 from .program import file_name
 from .report import Report
@@ -48,7 +48,7 @@ def export_onnx(
         raise Error(f"there is no folder {beside}", where=os.fsdecode(output))
     with tempfile.TemporaryDirectory(dir=beside, prefix=".unfuse-") as folder:
         saved = pathlib.Path(folder) / "model.pt2"
-        torch.export.save(program, saved)
+        torch.export.save(as_torch_can_save_it(program), saved)
         return _export(file_name(saved), "", output, opset, fully_masked_rows)
 
 

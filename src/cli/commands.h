@@ -75,6 +75,7 @@ struct ExportOptions {
   std::string output;
   OnnxOptions onnx;
   bool strict = false;  ///< for symmetry with other commands: an export always is
+  bool json = false;
 };
 
 int inspect(const InspectOptions& options);

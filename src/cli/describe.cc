@@ -71,6 +71,25 @@ nlohmann::ordered_json left_as_json(const std::vector<LeftOp>& ops) {
   return left;
 }
 
+std::string describe_opening(const Report& report) {
+  std::string text;
+  for (const auto& [op, count] : report.opened) text += fmt::format("opened {} {}\n", count, op);
+  if (report.opened.empty()) text += "opened nothing\n";
+  for (const LeftOp& left : report.left_to_torch) {
+    const std::string place = describe_place(left.module_path, left.source);
+    text += fmt::format("left {} {}{}: {}\n", left.count, left.op,
+                        place.empty() ? "" : ", first at " + place, left.reason);
+  }
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
+  return text;
+}
+
+nlohmann::ordered_json opening_as_json(const Report& report) {
+  return {{"opened", report.opened},
+          {"left", left_as_json(report.left_to_torch)},
+          {"notes", report.notes}};
+}
+
 nlohmann::ordered_json report_as_json(const Report& report) {
   return {{"graphs", report.graphs},
           {"graph_breaks", report.graph_breaks},

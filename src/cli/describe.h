@@ -31,6 +31,13 @@ std::string describe_place(const std::string& module_path, const std::string& so
 /// As the list that report_as_json() has of them.
 nlohmann::ordered_json left_as_json(const std::vector<LeftOp>& ops);
 
+/// What became of a model on its way to another file, a line each: "opened 2 aten.X", "left 1 ...",
+/// "note: ...".
+std::string describe_opening(const Report& report);
+
+/// The same: the keys opened, left and notes.
+nlohmann::ordered_json opening_as_json(const Report& report);
+
 /// The keys that unfuse.explain(...).as_dict() has in Python.
 nlohmann::ordered_json report_as_json(const Report& report);
 

@@ -238,6 +238,7 @@ CLI::App* add_export(CLI::App& app, ExportOptions& options) {
   command->add_flag(
       "--strict", options.strict,
       "For symmetry with decompose: an export fails in any case when anything is left.");
+  command->add_flag("--json", options.json, "Print JSON.");
   return command;
 }
 

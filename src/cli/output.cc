@@ -17,6 +17,8 @@
 namespace unfuse::cli {
 namespace {
 
+std::FILE* printed_to = stdout;
+
 void check(bool good) {
   static bool reader_has_gone = false;
   if (good || reader_has_gone) return;
@@ -39,10 +41,14 @@ void prepare_output() {
   tensor_io::remove_unfinished_file_on_signals();
 }
 
+void print_beside(const std::string& output) {
+  if (tensor_io::is_standard_output(output)) printed_to = stderr;
+}
+
 void write_out(std::string_view text) {
   const std::string safe = printable(text, true);
   if (safe.empty()) return;
-  check(std::fwrite(safe.data(), 1, safe.size(), stdout) == safe.size());
+  check(std::fwrite(safe.data(), 1, safe.size(), printed_to) == safe.size());
 }
 
 void write_json(const nlohmann::ordered_json& json) {

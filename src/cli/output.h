@@ -13,6 +13,10 @@ namespace unfuse::cli {
 /// half-written file. Call first of all.
 void prepare_output();
 
+/// From now on what is printed goes to standard error, should `output` be standard output: results
+/// that are written there stand alone.
+void print_beside(const std::string& output);
+
 /// Prints to standard output; control characters but line feeds as printable() does. Throws
 /// tensor_io::WriteError when it cannot be written, on a full disk say. That nobody reads it any
 /// longer (a closed pipe) is no error: the rest is left out.

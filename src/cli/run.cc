@@ -45,6 +45,7 @@ std::vector<Tensor> make_inputs(const Program& program, const RunOptions& option
 void check_place_of(const std::string& path) {
   if (path.empty()) return;
   check_output_file(path);
+  print_beside(path);
 }
 
 /// What was found besides the outputs.

@@ -247,6 +247,12 @@ void write_model(const Model& model, const std::string& path, std::uint64_t larg
     write_message(whole, file);
     return file.replaced().commit();
   }
+  if (tensor_io::is_written_in_place(path)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "the model takes " + std::to_string(whole.size()) +
+                    " bytes, so that its weights need a file beside it",
+                path, "name a file");
+  }
   const std::string data_path = path + ".data";
   const Places places = lay_out(model);
   const Message graph = encode(model, places, std::filesystem::path(data_path).filename().string());

@@ -289,7 +289,7 @@ void recognize_attention(Graph& graph, AttentionSpelling spelling, const Compile
     const std::optional<Match> match = match_attention(*node, spelling);
     if (!match || !is_supported(*match, node->result())) continue;
     Builder builder(graph, node);
-    Report unused;
+    NodeNotes unused;
     Value* attention = build(DecomposeContext{builder, options, unused, *node}, *match);
     replace_by_equal(graph, node->result(), attention, node);
     graph.erase(node);

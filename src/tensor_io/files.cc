@@ -39,12 +39,6 @@ class Descriptor {
   int number_;
 };
 
-bool is_written_in_place(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
-}
-
 // mkstemp makes files that only their owner may read.
 void give_usual_permissions(int descriptor) {
   const mode_t mask = ::umask(0);
@@ -112,6 +106,20 @@ void copy_elements(const std::byte* source, const Tensor& tensor, std::size_t di
 
 }  // namespace
 
+bool is_standard_output(const std::string& path) {
+  struct stat file {};
+  struct stat output {};
+  if (::stat(path.c_str(), &file) != 0 || ::fstat(STDOUT_FILENO, &output) != 0) return false;
+  return file.st_dev == output.st_dev && file.st_ino == output.st_ino;
+}
+
+bool is_written_in_place(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) return false;
+  return !std::filesystem::is_regular_file(status) || is_standard_output(path);
+}
+
 MappedFile map_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) fail("open", path, errno);
@@ -139,6 +147,7 @@ ReplacedFile::ReplacedFile(const std::string& target) : target_(target), path_(t
   const auto resolved = std::filesystem::weakly_canonical(target, error);
   if (!error) target_ = resolved.string();
   path_ = target_ + ".XXXXXX";
+  const SignalsHeldBack held_back;
   const Descriptor file(::mkstemp(path_.data()));
   if (file.number() < 0) throw WriteError(target, errno);
   add_unfinished(path_.c_str());

@@ -33,8 +33,14 @@ class WriteError : public Error {
   WriteError(const std::string& where, int error);
 };
 
-/// Replaces a file at once: write to path(), then commit(). Without commit the old file stays.
-/// What is no regular file (a pipe, /dev/stdout) is written in place.
+/// Whether it is where this process's standard output goes: /dev/stdout, or the file behind it.
+bool is_standard_output(const std::string& path);
+
+/// Whether ReplacedFile writes it in place: what is no regular file (a pipe), and standard output.
+bool is_written_in_place(const std::string& path);
+
+/// Replaces a file at once: write to path(), then commit(). Without commit the old file stays, but
+/// for what is_written_in_place().
 class ReplacedFile {
  public:
   /// Throws WriteError when the folder does not exist or cannot be written to.

@@ -1,6 +1,5 @@
 #include "passes/decompose/decompose.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "passes/decompose/decompositions.h"
@@ -81,16 +80,6 @@ void replace_result(Graph& graph, Node* node, Value* recorded, Value* built) {
 
 }  // namespace
 
-void DecomposeContext::note(const std::string& text) const {
-  const Origin& origin = node.origin();
-  std::string line = origin.module_path.empty() ? origin.source : origin.module_path;
-  line += (line.empty() ? "" : ": ") + node.op().name + " " + text;
-  const auto& notes = report.notes;
-  if (std::find(notes.begin(), notes.end(), line) == notes.end()) {
-    report.notes.push_back(std::move(line));
-  }
-}
-
 void DecomposeContext::refuse(const std::string& message) const {
   throw Error(ErrorKind::kInvalidArgument, message, node.where(), "PyTorch refuses this call too");
 }
@@ -100,11 +89,11 @@ bool DecomposeContext::differ(const Dim& left, const Dim& right) const {
 }
 
 bool open_node(Graph& graph, Node* node, const CompileOptions& options, Report& report,
-               bool sdpa_semantics) {
+               NodeNotes& notes, bool sdpa_semantics) {
   const Decomposition decomposition = find_decomposition(*node);
   if (decomposition == nullptr) return false;
   Builder builder(graph, node);
-  const DecomposeContext context{builder, options, report, *node, sdpa_semantics};
+  const DecomposeContext context{builder, options, notes, *node, sdpa_semantics};
   const std::vector<Value*> results = decomposition(context, *node);
   if (results.empty()) return false;
   if (results.size() != node->results().size()) {
@@ -119,11 +108,15 @@ bool open_node(Graph& graph, Node* node, const CompileOptions& options, Report& 
 }
 
 void decompose(Graph& graph, const CompileOptions& options, Report& report) {
+  NodeNotes notes;
   bool opened = true;
   while (opened) {
     opened = false;
-    for (Node* node : graph.nodes()) opened = open_node(graph, node, options, report) || opened;
+    for (Node* node : graph.nodes()) {
+      opened = open_node(graph, node, options, report, notes) || opened;
+    }
   }
+  notes.add_to(report);
 }
 
 std::span<const DecompositionRow> decompositions() { return kRows; }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "passes/decompose/node_notes.h"
 #include "unfuse/program.h"
 #include "unfuse/report.h"
 
@@ -14,14 +15,15 @@ namespace unfuse::passes {
 struct DecomposeContext {
   Builder& builder;  ///< inserts before the node that is opened, with its origin
   const CompileOptions& options;
-  Report& report;    ///< notes go here, through note()
+  NodeNotes& notes;  ///< are added to through note()
   const Node& node;  ///< the node that is opened
   /// Attention is to mean what SDPA means: a row whose keys are all masked gives zeros, a float
   /// mask is added to the scores, also where the op reads it as bool.
   bool sdpa_semantics = false;
 
-  /// Adds "module path: op text" to the report's notes, once; the text goes on as a sentence does.
-  void note(const std::string& text) const;
+  /// Notes something of the node that is opened; the text goes on behind its op, as a sentence
+  /// does.
+  void note(const std::string& text) const { notes.add(node, text); }
   /// Throws Error (kInvalidArgument) with the node's place.
   [[noreturn]] void refuse(const std::string& message) const;
   /// True when the sizes differ for every value of the symbols.
@@ -44,9 +46,10 @@ struct DecompositionRow {
 void decompose(Graph& graph, const CompileOptions& options, Report& report);
 
 /// Opens one node; false when it has no decomposition, or stays as it is for a reason that the
-/// notes give. `sdpa_semantics` is DecomposeContext's.
+/// notes give: they are for the caller to add to the report. `sdpa_semantics` is
+/// DecomposeContext's.
 bool open_node(Graph& graph, Node* node, const CompileOptions& options, Report& report,
-               bool sdpa_semantics = false);
+               NodeNotes& notes, bool sdpa_semantics = false);
 
 /// The table that decompose() follows.
 std::span<const DecompositionRow> decompositions();

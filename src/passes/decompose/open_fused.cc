@@ -88,9 +88,9 @@ bool is_size_arithmetic(const std::string& name) {
 }
 
 // A decomposition that leaves a node as it is says why in a note.
-std::string reason_in(const Report& report, std::size_t notes_before) {
-  if (report.notes.size() == notes_before) return "it cannot be opened";
-  return report.notes.back();
+std::string reason_of(const Node& node, const NodeNotes& notes) {
+  const std::string said = notes.last_of(node);
+  return said.empty() ? "it cannot be opened" : said;
 }
 
 }  // namespace
@@ -127,15 +127,15 @@ void open_chosen(Graph& graph, const std::vector<std::string>& chosen, bool sdpa
   // After functionalization nothing mutates, whatever an op might do that is not known.
   const bool hides = !functional && may_mutate(graph);
   const CompileOptions options;
+  NodeNotes notes;
   for (Node* node : graph.nodes()) {
     if (std::find(chosen.begin(), chosen.end(), node->op().name) == chosen.end()) continue;
     Node* previous = node->previous();
-    const std::size_t notes = report.notes.size();
     std::optional<HiddenProducers> hidden;
     if (hides) hidden.emplace(graph, node);
     try {
-      if (!open_node(graph, node, options, report, sdpa_semantics)) {
-        add_left(report, *node, reason_in(report, notes));
+      if (!open_node(graph, node, options, report, notes, sdpa_semantics)) {
+        add_left(report, *node, reason_of(*node, notes));
       }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kInternal) throw;
@@ -143,6 +143,7 @@ void open_chosen(Graph& graph, const std::vector<std::string>& chosen, bool sdpa
       add_left(report, *node, error.message());
     }
   }
+  notes.add_to(report);
 }
 
 bool is_decomposable(const Node& node) {

@@ -126,6 +126,18 @@ TEST(DecomposeAttention, FloatMaskOfUnknownOriginIsReadAsBoolAndNoted) {
       << test.report.notes[0];
 }
 
+TEST(DecomposeAttention, WhatIsSaidOfSeveralNodesIsOneNote) {
+  FusedAttention test;
+  test.mask = test.input("mask", {kBatch, 2, kLength, kLength});
+  test.add();
+  test.add();
+  test.open();
+  ASSERT_EQ(test.report.notes.size(), 1U);
+  EXPECT_TRUE(test.report.notes[0].starts_with(
+      "in 3 nodes, first encoder.layers.0: aten._native_multi_head_attention.default hides a key"))
+      << test.report.notes[0];
+}
+
 // What nn.TransformerEncoderLayer makes of a bool padding mask: zeros with -inf filled in.
 Value* canonical_mask(Graph& graph, Value* masked, double value) {
   Builder builder(graph, nullptr);
