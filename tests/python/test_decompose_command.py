@@ -1,14 +1,9 @@
 """unfuse decompose: files that torch takes, with nothing fused in them, and the same results."""
 
-import signal
-import subprocess
-import sys
-import time
-
 import pytest
 import torch
 from accuracy import assert_as_accurate, assert_errors_within
-from command import COMMAND, unfuse
+from command import unfuse
 from exported_models import DATA, NAMES, call, identical, is_float, load
 from torch import nn
 
@@ -78,51 +73,3 @@ def test_accuracy(to, norm_first, tmp_path):
         return (torch.randn(x.shape, generator=torch.Generator().manual_seed(seed)),)
 
     assert_as_accurate(opened, model, inputs)
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory):
-    """A fused layer beside 256 MB of weights."""
-    with torch.no_grad():
-        model = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
-        model.register_buffer("table", torch.ones(64, 2**20))
-        program = torch.export.export(model, (torch.randn(2, 3, 16),), strict=True)
-    path = tmp_path_factory.mktemp("large") / "model.pt2"
-    torch.export.save(program, path)
-    return path
-
-
-def start(model, output):
-    return subprocess.Popen(
-        [COMMAND, "decompose", model, "-o", output],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def test_weights_are_not_held(large, tmp_path):
-    output = tmp_path / "plain.pt2"
-    # A process counts as its own what the one that it was forked from held: a small one does it.
-    script = """
-import os, subprocess, sys
-_, status, usage = os.wait4(subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL).pid, 0)
-print(status, usage.ru_maxrss)
-"""
-    call = [sys.executable, "-S", "-c", script, COMMAND, "decompose", large, "-o", output]
-    ran = subprocess.run(call, capture_output=True, text=True, timeout=120)
-    status, kibibytes = map(int, ran.stdout.split())
-    assert status == 0
-    assert kibibytes < 64 * 1024
-    assert output.stat().st_size > 2**28
-
-
-def test_an_interrupt_leaves_the_old_file(large, tmp_path):
-    output = tmp_path / "plain.pt2"
-    for delay in (0.005, 0.02, 0.05, 0.1):
-        output.write_text("old")
-        process = start(large, output)
-        time.sleep(delay)
-        process.send_signal(signal.SIGINT)
-        if process.wait() != 0:
-            assert output.read_text() == "old"
-        assert list(tmp_path.iterdir()) == [output]
