@@ -54,7 +54,7 @@ def export_onnx(
 
 def _export(path: bytes, model: str, output: bytes, opset: int, fully_masked_rows: str) -> Report:
     native = _unfuse.export_onnx(path, model, output, opset, fully_masked_rows)
-    return Report(graphs=1, opened=dict(native.opened), notes=list(native.notes))
+    return Report(1, partitions=None, opened=dict(native.opened), notes=list(native.notes))
 
 
 def _opset(opset: Any) -> int:

@@ -22,8 +22,8 @@ class LeftOp:
 class Report:
     graphs: int = 0
     graph_breaks: int = 0
-    #: Pieces that run on the target, of all graphs.
-    partitions: int = 0
+    #: Pieces that run on the target, of all graphs; None where nothing is compiled for one.
+    partitions: int | None = 0
     #: Fused op to how many nodes of it were opened.
     opened: dict[str, int] = field(default_factory=dict)
     left_to_torch: list[LeftOp] = field(default_factory=list)
@@ -42,7 +42,8 @@ class Report:
         """Adds what became of one more graph."""
         self.graphs += other.graphs
         self.graph_breaks += other.graph_breaks
-        self.partitions += other.partitions
+        if self.partitions is not None and other.partitions is not None:
+            self.partitions += other.partitions
         for op, count in other.opened.items():
             self.opened[op] = self.opened.get(op, 0) + count
         self.left_to_torch += other.left_to_torch
@@ -53,9 +54,10 @@ class Report:
         rows = [
             ("graphs", str(self.graphs)),
             ("graph breaks", str(self.graph_breaks)),
-            ("partitions", str(self.partitions)),
-            ("left to torch", str(sum(left.count for left in self.left_to_torch))),
         ]
+        if self.partitions is not None:
+            left = sum(left.count for left in self.left_to_torch)
+            rows += [("partitions", str(self.partitions)), ("left to torch", str(left))]
         rows += [(f"opened {op}", str(count)) for op, count in sorted(self.opened.items())]
         width = max(len(name) for name, _ in rows)
         lines = [f"{name:<{width}}  {value}" for name, value in rows]
