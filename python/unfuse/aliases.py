@@ -28,16 +28,22 @@ class _View:
 
     placeholder: int
     strides: list[Dim]
-    offset: Dim  #: in the input's storage, beyond the input's own
+    offset: Dim
+    #: Whether the offset is the input's own and so much more, and not counted from the storage's
+    #: first place, as as_strided counts: where an input begins is not guarded.
+    relative: bool
 
     def of(
         self, computed: torch.Tensor, base: torch.Tensor, symbols: dict[str, int]
     ) -> torch.Tensor:
         strides = tuple(stride.evaluate(symbols) for stride in self.strides)
         offset = self.offset.evaluate(symbols)
-        if offset == 0 and computed.shape == base.shape and strides == base.stride():
+        if self.relative:
+            offset += base.storage_offset()
+        same = offset == base.storage_offset() and strides == base.stride()
+        if same and computed.shape == base.shape:
             return base
-        return base.as_strided(computed.shape, strides, base.storage_offset() + offset)
+        return base.as_strided(computed.shape, strides, offset)
 
     def symbols(self) -> set[str]:
         return {symbol for dim in (*self.strides, self.offset) for symbol in dim.symbols()}
@@ -65,9 +71,12 @@ class Aliases:
                 continue
             found = inputs.get(StorageWeakRef(value.untyped_storage()))
             if found is not None and value.dtype == found[1].dtype:
-                offset = value.storage_offset() - found[1].storage_offset()
+                relative = not _is_placed(node)
+                offset = value.storage_offset()
+                if relative:
+                    offset -= found[1].storage_offset()
                 strides = [to_dim(stride) for stride in value.stride()]
-                views[index] = _View(found[0], strides, to_dim(offset))
+                views[index] = _View(found[0], strides, to_dim(offset), relative)
         needed = set().union(*(view.symbols() for view in views.values()))
         places = places_of_symbols(placeholders)
         if not needed <= places.keys():
@@ -86,6 +95,16 @@ class Aliases:
         for index, view in self.views.items():
             results[index] = view.of(results[index], arguments[view.placeholder], symbols)
         return results
+
+
+def _is_placed(node: fx.Node) -> bool:
+    """Whether a view's place in its storage was given, and not what it is a view of."""
+    while node.op == "call_function" and node.all_input_nodes:
+        if node.target is torch.ops.aten.as_strided.default:
+            if (*node.args[3:], node.kwargs.get("storage_offset"))[0] is not None:
+                return True
+        node = node.args[0] if isinstance(node.args[0], fx.Node) else node.all_input_nodes[0]
+    return False
 
 
 def places_of_symbols(placeholders: Sequence[Any]) -> dict[str, tuple[int, int | None]]:

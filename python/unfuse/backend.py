@@ -17,13 +17,14 @@ from torch.utils import _pytree as pytree
 from . import origin
 from .aliases import Aliases
 from .capture import trace_to_aten
-from .compiled_graph import compile_graph
+from .compiled_graph import compile_graph, refuse_what_is_left
 from .errors import EagerFallbackWarning, Error
 from .fx_import import GraphInput
 from .options import Options
 from .padded_rows import PaddedEncoders
-from .report import Report
+from .report import LeftOp, Report
 from .shared_results import SharedResults
+from .written_windows import windows_to_leave
 
 logger = logging.getLogger("unfuse")
 
@@ -50,6 +51,8 @@ def compile_module(
     graph_report = Report(graphs=1)
     if _wants_gradient(module):
         compiled = _eager(module, graph_report)
+    elif windows := windows_to_leave(module, example_inputs):
+        compiled = _in_torch(module, windows, options, graph_report)
     elif options.use_aot:
         compiled = _through_aot(module, example_inputs, options, graph_report)
     else:
@@ -90,6 +93,15 @@ def _eager(module: fx.GraphModule, report: Report) -> Callable[..., Any]:
     )
     report.note(text)
     warnings.warn(text, EagerFallbackWarning, stacklevel=_user_level())
+    return module.forward
+
+
+def _in_torch(
+    module: fx.GraphModule, left: list[LeftOp], options: Options, report: Report
+) -> Callable[..., Any]:
+    """The whole graph, for the sake of these ops."""
+    report.left_to_torch += left
+    refuse_what_is_left(report, options)
     return module.forward
 
 

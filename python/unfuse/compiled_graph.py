@@ -32,13 +32,18 @@ def compile_graph(
     compiled = _unfuse.compile(imported.graph, options.fully_masked_rows, options.arithmetic)
     result = _graph_report(compiled.report, imported)
     report.add(result)
-    if options.strict and result.left_to_torch:
+    refuse_what_is_left(result, options)
+    return CompiledGraph(compiled, imported)
+
+
+def refuse_what_is_left(report: Report, options: Options) -> None:
+    """Throws Error, listing what the report says is left to torch, when the options are strict."""
+    if options.strict and report.left_to_torch:
         raise Error(
-            "these ops are left to torch: " + "; ".join(map(_describe, result.left_to_torch)),
+            "these ops are left to torch: " + "; ".join(map(_describe, report.left_to_torch)),
             "unsupported",
             hint="without the option strict, torch runs them",
         )
-    return CompiledGraph(compiled, imported)
 
 
 def _graph_report(native: Any, imported: ImportedGraph) -> Report:

@@ -40,11 +40,13 @@ Step to_result_sizes(const ViewCall& call) {
 
 // Both lie without gaps in row-major order and begin at one element: a reshape. Decompositions of
 // PyTorch write some reshapes so. Any other window on a storage is none of the dialect's views.
+// What was recorded of where an input begins holds for the inputs that were traced with alone.
 Step restrided(const ViewCall& call) {
   const TensorType& self = call.self->tensor();
   const TensorType& result = call.result->tensor();
   const Argument& offset = call.node.argument("storage_offset");
-  const bool same_begin = offset.is_none() || offset.dim() == self.storage_offset;
+  const bool same_begin = offset.is_none() || (offset.dim() == self.storage_offset &&
+                                               viewed_base(call.self)->producer() != nullptr);
   const bool dense = self.is_contiguous() && result.is_contiguous();
   if (!same_begin || !dense || self.numel() != result.numel()) return std::nullopt;
   return to_result_sizes(call);

@@ -5,7 +5,8 @@
 // which holds however a target lays things out. as_strided_scatter becomes an index_put.
 //
 // The storage of a graph input is the caller's, and may hold more than the input shows: there the
-// op stays, called on the input itself, and torch runs it.
+// op stays, called on the input itself, and torch runs it. What as_strided_scatter gives has all of
+// the storage of what it was called on: where that op stayed, so do windows on its result.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -121,8 +122,8 @@ class StorageWindows {
     if (writes && overlaps(self->tensor())) self = call(builder, "aten.clone.default", {self});
     const auto found = origination(self, graph_.symbols);
     if (!found || found->base->dtype() != self->dtype()) return;
-    if (graph_.input_of(found->base) != nullptr) {
-      move_to_input(builder, node, *found, writes);
+    if (may_hold_more(found->base)) {
+      move_to_base(builder, node, *found, writes);
       return;
     }
     const auto order = order_in_memory(found->base->tensor());
@@ -130,6 +131,12 @@ class StorageWindows {
     Value* made = writes ? written(builder, *node, self, *found, *order)
                          : read(builder, *node, found->base, *order);
     replace(node, made);
+  }
+
+  /// Whether a storage may have elements that the tensor which has it does not show.
+  bool may_hold_more(Value* base) const {
+    if (graph_.input_of(base) != nullptr) return true;
+    return base->producer() != nullptr && base->producer()->is("aten.as_strided_scatter.default");
   }
 
   static Value* read(Builder& builder, const Node& node, Value* base,
@@ -170,22 +177,54 @@ class StorageWindows {
     return {*count.exact_quotient(run), run};
   }
 
-  void move_to_input(Builder& builder, Node* node, const Origination& found, bool writes) {
+  void move_to_base(Builder& builder, Node* node, const Origination& found, bool writes) {
     if (found.steps.empty()) return;
-    Value* self = node->input(0);
+    const Value* self = node->input(0);
+    const Argument& offset = node->argument("storage_offset");
+    if (!writes && offset.is_none() && !is_placed(found)) {
+      return replace(node, read_from_begin(builder, *node, found.base));
+    }
     Arguments arguments = node->arguments();
     arguments[0] = found.base;
-    Argument& offset = arguments[writes ? 4 : 3];
-    if (offset.is_none() && self->tensor().storage_offset != found.base->tensor().storage_offset) {
-      offset = self->tensor().storage_offset;
-    }
+    if (offset.is_none()) arguments[writes ? 4 : 3] = self->tensor().storage_offset;
     const Type type = writes ? found.base->type() : node->result()->type();
-    Value* made = graph_.create_node(node->op(), std::move(arguments), {type}, node)->result();
-    made->producer()->set_origin(node->origin());
+    Value* made = create_like(*node, std::move(arguments), type, node);
     if (writes) {
       for (const ViewStep& step : found.steps) made = step.apply(builder, made);
     }
     replace(node, made);
+  }
+
+  /// Whether a view is at a place of the storage that does not depend on where the base begins.
+  static bool is_placed(const Origination& found) {
+    return std::any_of(found.steps.begin(), found.steps.end(), [](const ViewStep& step) {
+      return step.kind == ViewStep::Kind::kOther && is_storage_window(step.node->op().name) &&
+             !step.node->argument("storage_offset").is_none();
+    });
+  }
+
+  /// Of a window that begins where its operand does. Where the base begins is known to whoever runs
+  /// the graph alone: from there on the storage is read in one row.
+  Value* read_from_begin(Builder& builder, const Node& node, Value* base) {
+    Window window = window_of(node, node.input(0));
+    window.offset = window.offset - base->tensor().storage_offset;
+    Dim end = window.offset + Dim(1);
+    for (std::size_t i = 0; i < window.sizes.size(); ++i) {
+      end += (window.sizes[i] - Dim(1)) * window.strides[i];
+    }
+    const std::vector<Dim> sizes = window.sizes;
+    if (product(sizes) == Dim(0)) end = 0;
+    Value* row =
+        create_like(node, {base, std::vector<Dim>{end}, std::vector<Dim>{1}, Argument()},
+                    TensorType::contiguous(base->dtype(), {end}), builder.insertion_point());
+    Value* chosen = call(builder, "aten.index_select.default", {row, 0, places(builder, window)});
+    return reshape(builder, chosen, sizes);
+  }
+
+  Value* create_like(const Node& node, Arguments arguments, Type type, Node* before) {
+    Node* made = graph_.create_node(node.op(), std::move(arguments), {std::move(type)}, before);
+    made->set_origin(node.origin());
+    return made->result();
   }
 
   void replace(Node* node, Value* made) {
