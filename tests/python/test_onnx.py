@@ -367,6 +367,7 @@ def test_exported_program(tmp_path):
     model, x = nn.Sequential(nn.Linear(4, 8), nn.GELU()).eval(), torch.randn(3, 4)
     report = unfuse.export_onnx(exported(model, (x,)), tmp_path / "model.onnx", opset="newest")
     assert report.opened == {}
+    assert report.partitions is None and "partitions" not in str(report)
     assert list(tmp_path.iterdir()) == [tmp_path / "model.onnx"]
     compare(onnx_running.Runtime(tmp_path / "model.onnx"), model, (x,))
     with pytest.raises(unfuse.Error, match="opset cannot be 16"):
