@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 
 from . import origin
 from .aliases import Aliases
+from .autocast import cast_encoder_layers
 from .capture import trace_to_aten
 from .compiled_graph import compile_graph, refuse_what_is_left
 from .errors import EagerFallbackWarning, Error
@@ -57,21 +58,10 @@ def compile_module(
         compiled = _through_aot(module, example_inputs, options, graph_report)
     else:
         compiled = _directly(module, example_inputs, options, graph_report)
-    if graph_report.opened and _has_autocast(module):
-        graph_report.note(
-            "under autocast, eager runs the inside of a fused op in the lower precision, and "
-            "returns that; compiled, as in torch's own AOT backends, the op keeps its inputs' dtype"
-        )
     report.add(graph_report)
     if options.verbose:
         _log(graph_report)
     return compiled
-
-
-def _has_autocast(module: fx.GraphModule) -> bool:
-    """Around the graph, or in it."""
-    enters = module.graph.find_nodes(op="call_function", target=torch.amp._enter_autocast)
-    return torch.is_autocast_enabled("cpu") or bool(enters)
 
 
 def _wants_gradient(module: fx.GraphModule) -> bool:
@@ -137,6 +127,7 @@ def _through_aot(
     module: fx.GraphModule, example_inputs: Sequence[Any], options: Options, report: Report
 ) -> Callable[..., Any]:
     inputs = _graph_inputs(module, example_inputs)
+    cast_encoder_layers(module)
     encoders = PaddedEncoders.find(module)
 
     def inference(aten: fx.GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
@@ -201,6 +192,7 @@ def _directly(
     module: fx.GraphModule, example_inputs: Sequence[Any], options: Options, report: Report
 ) -> Callable[..., Any]:
     inputs = _graph_inputs(module, example_inputs)
+    cast_encoder_layers(module)
     encoders = PaddedEncoders.find(module)
     traced, fakes = trace_to_aten(module, example_inputs)
     for described, fake in zip(inputs, fakes, strict=True):

@@ -197,15 +197,6 @@ def test_dynamic_bert(use_aot):
     compiled.assert_whole()
 
 
-def test_autocast(use_aot):
-    model, x = nn.Linear(8, 8), torch.randn(3, 8)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        result = Compiled(model, use_aot=use_aot)(x)
-        expected = model(x)
-    assert result.dtype == torch.bfloat16
-    assert_close(result, expected)
-
-
 def test_graph_breaks(use_aot):
     def function(x):
         x = x * 2
@@ -247,15 +238,3 @@ def test_silent_by_default(capfd, caplog):
         Compiled(nn.Linear(2, 2))(torch.ones(1, 2))
     assert "partitions" not in caplog.text
     assert capfd.readouterr().out == ""
-
-
-def test_a_fused_op_under_autocast_is_computed_in_its_own_dtype():
-    """Eager runs the op's inside in bfloat16; AOTAutograd runs graphs without autocast."""
-    layer, x = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval(), torch.randn(2, 3, 16)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        compiled = Compiled(layer)
-        result, in_torch = compiled(x), torch.compile(layer, backend="aot_eager")(x)
-        assert layer(x).dtype == torch.bfloat16
-    assert result.dtype == in_torch.dtype == torch.float32
-    assert_close(result, layer(x))
-    assert any("autocast" in note for note in compiled.report.notes)
