@@ -9,6 +9,7 @@
 #include "targets/cpu/kernels/attention_mask.h"
 #include "targets/cpu/kernels/attention_shape.h"
 #include "targets/cpu/kernels/attention_tile.h"
+#include "targets/cpu/kernels/product_split.h"
 #include "targets/cpu/parallel.h"
 #include "targets/cpu/rounding.h"
 
@@ -23,6 +24,8 @@ constexpr std::int64_t kBlocksPerThread = 4;
 constexpr std::int64_t kMinimumPart = 512;
 /// So many rows or less multiply their weights with values that are not packed.
 constexpr std::int64_t kFewRowsOfValues = 16;
+/// What the softmax of a score costs, in multiply-adds.
+constexpr std::int64_t kSoftmaxCost = 16;
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 /// Hands out pieces of scratch, each on cache lines of its own.
@@ -74,6 +77,12 @@ struct AttentionOperands {
   const std::int64_t* offsets = nullptr;
   std::span<void* const> others;
 };
+
+/// In multiply-adds, were nothing masked.
+std::int64_t work_of(const AttentionShape& shape) {
+  const std::int64_t rows = shape.groups * shape.heads_in_group * shape.length;
+  return rows * shape.source_length * (shape.depth + shape.width + kSoftmaxCost);
+}
 
 class AttentionKernel final : public Kernel {
  public:
@@ -145,7 +154,7 @@ AttentionKernel::AttentionKernel(const AttentionSpec& spec)
       is_causal_(spec.is_causal),
       zero_fully_masked_(spec.zero_fully_masked),
       is_packed_(spec.is_packed),
-      threads_(std::max(1, spec.threads)) {
+      threads_(useful_threads(work_of(shape_), std::max(1, spec.threads))) {
   // Tiles take positive scales: what else there is goes into the queries.
   if (scale_ == 0) {
     query_factor_ = 0;

@@ -8,6 +8,7 @@
 #include "targets/cpu/kernels/aligned_buffer.h"
 #include "targets/cpu/kernels/empty_product.h"
 #include "targets/cpu/kernels/onednn.h"
+#include "targets/cpu/kernels/product_split.h"
 #include "targets/cpu/kernels/widen_weight.h"
 
 namespace unfuse::cpu {
@@ -73,6 +74,12 @@ Sizes grouped_sizes(const Sizes& weight, std::int64_t groups) {
   return sizes;
 }
 
+std::int64_t multiply_adds(const ConvSpec& spec) {
+  std::int64_t of_output = 1;
+  for (std::size_t i = 1; i < spec.weight_sizes.size(); ++i) of_output *= spec.weight_sizes[i];
+  return spec.output.numel() * of_output;
+}
+
 class ConvKernel final : public Kernel {
  public:
   explicit ConvKernel(const ConvSpec& spec)
@@ -88,7 +95,7 @@ class ConvKernel final : public Kernel {
     problem.padding_begin = spec.padding_begin;
     problem.padding_end = spec.padding_end;
     problem.dilation = spec.dilation;
-    problem.threads = spec.threads;
+    problem.threads = useful_threads(multiply_adds(spec), spec.threads);
     primitive_ = onednn::make_convolution(problem);
     weight_layout_ = primitive_->weights_layout();
   }
