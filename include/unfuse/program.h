@@ -24,9 +24,9 @@ enum class FullyMaskedRows {
 /// between ops.
 enum class Arithmetic {
   kFastest,   ///< bfloat16 layers and attention multiply in bfloat16 where the machine does so
-              ///< faster; else float32
+              ///< faster, float16 layers in two bfloat16 a number; else float32
   kFloat32,   ///< no value is rounded to 16 bits but where it leaves
-  kBFloat16,  ///< they multiply in bfloat16; an error where the machine cannot
+  kBFloat16,  ///< bfloat16 models multiply in bfloat16; an error where the machine cannot
 };
 
 struct CompileOptions {

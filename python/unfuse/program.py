@@ -30,8 +30,8 @@ def load(
     """Reads and compiles a .pt2 archive that torch.export.save wrote (torch 2.9 or newer).
 
     `fully_masked_rows` is what attention gives for a row whose keys are all masked: "op", what the
-    op in the graph gives, or "zero". `arithmetic` is what models of bfloat16 multiply: "bfloat16",
-    "float32", or "fastest", what is faster on this machine. `threads` 0 takes torch's number of
+    op in the graph gives, or "zero". `arithmetic` is what 16-bit models multiply: "float32",
+    "bfloat16" (those of bfloat16), or "fastest", what is faster on this machine. `threads` 0 takes torch's number of
     threads at each call when torch is loaded, else OMP_NUM_THREADS, else all cores. `model` is the
     one to take from an archive of several, by its name there. What eager does to padded rows with
     nested tensors is no option here (`padded_rows` is one of torch.compile): an exported program

@@ -106,8 +106,8 @@ void add_compile_options(CLI::App* command, CompileOptions& options) {
             "Threads to run on. Default: OMP_NUM_THREADS, or all cores.");
   add_fully_masked_rows(command, options.fully_masked_rows);
   add_parsed<Arithmetic>(command, "--arithmetic", options.arithmetic, parse_arithmetic,
-                         "What models of bfloat16 multiply: bfloat16 or float32, or what is faster "
-                         "on this machine. Default: fastest.")
+                         "What 16-bit models multiply: float32, bfloat16 (those of bfloat16), or "
+                         "what is faster on this machine. Default: fastest.")
       ->option_text("fastest|float32|bfloat16");
 }
 

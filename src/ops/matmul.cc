@@ -64,8 +64,9 @@ constexpr OpInfo kRows[] = {
     {"aten._cdist_forward.default", "(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor"},
     // A linear layer with what follows it: epilogue(input @ weight.T + bias) + residual. epilogue
     // is "none", "relu", "gelu", "gelu_tanh" or "silu"; the residual has the result's sizes.
-    // products is "float32", or "bfloat16": input and weight are rounded to it, and what they give
-    // is summed in float32. Made and run by the CPU target alone.
+    // products is "float32", "bfloat16" (input and weight are rounded to it, and what they give is
+    // summed in float32) or "split" (they are sums of two bfloat16). Made and run by the CPU target
+    // alone.
     {"unfuse.linear",
      "(Tensor input, Tensor weight, Tensor? bias=None, *, str epilogue=\"none\", "
      "Tensor? residual=None, str products=\"float32\") -> Tensor",

@@ -62,6 +62,18 @@ def test_packed_rows(arithmetic):
         assert_close(compiled(x, is_padding), model(x, is_padding))
 
 
+@pytest.mark.parametrize("arithmetic", ["fastest", "float32"])
+def test_float16_encoder_is_as_accurate_as_eager(arithmetic):
+    model = models.encoder(2, WIDTH, HEADS, 2 * WIDTH).half()
+
+    def inputs(seed):
+        generator = torch.Generator().manual_seed(seed)
+        return (torch.randn(3, LENGTH, WIDTH, generator=generator).half(),)
+
+    compiled = Compiled(model, arithmetic=arithmetic)
+    assert_as_accurate(compiled, model, inputs)
+
+
 def test_float32_models_stay_float32():
     model, x = models.encoder(1, WIDTH, HEADS, 2 * WIDTH), torch.randn(2, LENGTH, WIDTH)
     results = [Compiled(model, arithmetic=each)(x) for each in ("float32", "fastest")]

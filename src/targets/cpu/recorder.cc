@@ -38,7 +38,9 @@ std::string names_of(const std::vector<const Node*>& nodes) {
   return names;
 }
 
-bool multiplies_bfloat16(const Node* node) { return are_bfloat16(products_of(*node)); }
+bool multiplies_bfloat16(const Node* node) {
+  return packing_of(products_of(*node)) == Packing::kPairs;
+}
 
 double flops_of(const std::vector<const Node*>& nodes, const SymbolValues& symbols) {
   double sum = 0;

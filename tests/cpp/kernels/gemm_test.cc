@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -46,9 +47,9 @@ struct LinearCase {
   Products products = Products::kFloat32;
 };
 
-/// A number as it is multiplied.
+/// A number as it is multiplied; what split products leave out is within the tolerance.
 double factor(double value, Products products) {
-  if (products == Products::kFloat32) return value;
+  if (packing_of(products) != Packing::kPairs) return value;
   return static_cast<double>(bfloat16_to_float32(float32_to_bfloat16(static_cast<float>(value))));
 }
 
@@ -73,7 +74,8 @@ void check_linear(const LinearCase& test) {
     output.fill([&](const Index& at) { return residual.get(at); });
   }
 
-  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), test.products, 2);
+  const PackedPtr packed =
+      pack_linear_weight(weight.spec(), weight.data(), packing_of(test.products), 2);
   PackedLinearSpec spec;
   spec.products = test.products;
   spec.input = input.spec();
@@ -94,7 +96,9 @@ void check_linear(const LinearCase& test) {
   operands.push_back(output.data());
   run_kernel_on(*select_packed_linear(spec), operands);
   output.expect_gaps_untouched();
-  const double tolerance = 1e-5 * std::sqrt(static_cast<double>(test.in_features + 1));
+  // Split numbers keep 16 bits: each product is off by 2^-16 of itself at most.
+  const double of_product = test.products == Products::kSplitTiles ? 4e-5 : 1e-5;
+  const double tolerance = of_product * std::sqrt(static_cast<double>(test.in_features + 1));
   expect_close(
       output,
       [&](const Index& at) {
@@ -138,7 +142,8 @@ TEST(PackedLinear, SeveralBlocksOfDepth) {
 class NarrowPackedLinear : public ::testing::TestWithParam<Products> {};
 
 INSTANTIATE_TEST_SUITE_P(Products, NarrowPackedLinear,
-                         ::testing::Values(Products::kBFloat16, Products::kBFloat16Tiles));
+                         ::testing::Values(Products::kBFloat16, Products::kBFloat16Tiles,
+                                           Products::kSplitTiles));
 
 TEST_P(NarrowPackedLinear, RoundsWhatItMultiplies) {
   LinearCase test = {{9}, 48, 40};
@@ -168,6 +173,47 @@ TEST_P(NarrowPackedLinear, RoundsWhatItMultiplies) {
   test.residual = Residual::kNone;
   test.input_gap = -3;
   check_linear(test);
+}
+
+/// Infinities and NaN reach what they are multiplied with, as they are, and nothing else.
+TEST(PackedLinear, SplitProductsKeepInfinities) {
+  if (!has_products(Products::kSplitTiles)) return;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr std::int64_t kRows = 4, kDepth = 40, kColumns = 20;
+  std::mt19937 random(8);
+  Strided input(OperandSpec::contiguous(DType::kFloat32, {kRows, kDepth}));
+  Strided weight(OperandSpec::contiguous(DType::kFloat32, {kColumns, kDepth}));
+  Strided output(OperandSpec::contiguous(DType::kFloat32, {kRows, kColumns}));
+  input.fill_random(random);
+  weight.fill_random(random);
+  // 1 and 0.5 are bfloat16: they have no low part.
+  weight.set({1, 3}, 1);
+  input.set({2, 7}, 0.5);
+  input.set({0, 3}, kInfinity);
+  weight.set({5, 7}, -kInfinity);
+  input.set({3, 0}, std::nan(""));
+  const PackedPtr packed =
+      pack_linear_weight(weight.spec(), weight.data(), Packing::kSplitPairs, 1);
+  PackedLinearSpec spec;
+  spec.input = input.spec();
+  spec.out_features = kColumns;
+  spec.output = output.spec();
+  spec.products = Products::kSplitTiles;
+  run_kernel_on(*select_packed_linear(spec),
+                {input.data(), packed_operand(*packed), output.data()});
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    for (std::int64_t column = 0; column < kColumns; ++column) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < kDepth; ++k) {
+        sum += input.get({row, k}) * weight.get({column, k});
+      }
+      const double result = output.get({row, column});
+      EXPECT_EQ(std::isnan(result), std::isnan(sum)) << row << ", " << column;
+      if (std::isinf(sum)) {
+        EXPECT_EQ(result, sum) << row << ", " << column;
+      }
+    }
+  }
 }
 
 TEST(PackedLinear, Epilogues) {
@@ -240,7 +286,7 @@ TEST(PackedLinear, RowsMayBeReadBackwards) {
   Strided weight(placed(DType::kFloat32, {kColumns, kDepth}));
   input.fill_random(random);
   weight.fill_random(random);
-  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), Products::kFloat32, 2);
+  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), Packing::kFloat32, 2);
   PackedLinearSpec spec;
   spec.out_features = kColumns;
   spec.output = placed(DType::kFloat32, {kRows, kColumns});
@@ -311,8 +357,7 @@ TEST(PackedLinear, SameBitsOnAnyNumberOfThreads) {
     Strided weight(placed(DType::kFloat32, {333, 300}));
     input.fill_random(random);
     weight.fill_random(random);
-    const PackedPtr packed =
-        pack_linear_weight(weight.spec(), weight.data(), Products::kFloat32, 1);
+    const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), Packing::kFloat32, 1);
     PackedLinearSpec spec;
     spec.input = input.spec();
     spec.out_features = 333;
@@ -336,7 +381,7 @@ TEST(PackedLinear, RunsFromManyThreads) {
   Strided weight(placed(DType::kFloat32, {48, 64}));
   input.fill_random(random);
   weight.fill_random(random);
-  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), Products::kFloat32, 1);
+  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), Packing::kFloat32, 1);
   PackedLinearSpec spec;
   spec.input = input.spec();
   spec.out_features = 48;

@@ -66,7 +66,7 @@ TEST(CountedRows, LinearLayers) {
   std::mt19937 random(5);
   Strided weight(placed(DType::kFloat32, {kOut, kIn}));
   weight.fill_random(random);
-  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), Products::kFloat32, 1);
+  const PackedPtr packed = pack_linear_weight(weight.spec(), weight.data(), Packing::kFloat32, 1);
   for (std::int64_t count : kCounts) {
     for (const int threads : {1, 2, 5}) {
       Strided input(placed(DType::kFloat32, {3, 7, kIn}, {.gap = 4}));

@@ -50,6 +50,12 @@ TEST(MultiplyBFloat16, NotWhereFloat32IsAskedFor) {
   EXPECT_EQ(Layer(DType::kBFloat16).products(Arithmetic::kFloat32), "");
 }
 
+TEST(MultiplyBFloat16, Float16IsSplitWhereThereAreTiles) {
+  const char* split = has_products(Products::kSplitTiles) ? "split" : "";
+  EXPECT_EQ(Layer(DType::kFloat16).products(Arithmetic::kFastest), split);
+  EXPECT_EQ(Layer(DType::kFloat16).products(Arithmetic::kFloat32), "");
+}
+
 TEST(MultiplyBFloat16, NotOtherDTypes) {
   EXPECT_EQ(Layer(DType::kFloat16).products(Arithmetic::kBFloat16), "");
   EXPECT_EQ(Layer(DType::kFloat32).products(Arithmetic::kBFloat16), "");

@@ -104,6 +104,25 @@ void narrow_bfloat16(const float* HWY_RESTRICT from, std::uint16_t* HWY_RESTRICT
   }
 }
 
+void split(const float* HWY_RESTRICT from, std::uint16_t* HWY_RESTRICT high,
+           std::uint16_t* HWY_RESTRICT low, std::uint16_t* HWY_RESTRICT finite,
+           std::int64_t count) {
+  const auto rounded = [](std::uint32_t bits) {
+    return (bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16;
+  };
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(from[i]);
+    const bool is_nan = (bits & 0x7FFFFFFFu) > 0x7F800000u;
+    const std::uint32_t first = is_nan ? bits >> 16 | 0x40u : rounded(bits);
+    const bool is_finite = (first & 0x7F80u) != 0x7F80u;
+    const float rest = from[i] - std::bit_cast<float>(first << 16);
+    const std::uint32_t second = rounded(std::bit_cast<std::uint32_t>(rest));
+    high[i] = static_cast<std::uint16_t>(first);
+    low[i] = static_cast<std::uint16_t>(is_finite ? second : 0u);
+    finite[i] = static_cast<std::uint16_t>(is_finite ? first : 0u);
+  }
+}
+
 }  // namespace unfuse::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -114,6 +133,7 @@ HWY_EXPORT(widen_float16);
 HWY_EXPORT(narrow_float16);
 HWY_EXPORT(widen_bfloat16);
 HWY_EXPORT(narrow_bfloat16);
+HWY_EXPORT(split);
 
 void float16_to_float32(const std::uint16_t* from, float* to, std::int64_t count) {
   HWY_DYNAMIC_DISPATCH(widen_float16)(from, to, count);
@@ -126,6 +146,10 @@ void bfloat16_to_float32(const std::uint16_t* from, float* to, std::int64_t coun
 }
 void float32_to_bfloat16(const float* from, std::uint16_t* to, std::int64_t count) {
   HWY_DYNAMIC_DISPATCH(narrow_bfloat16)(from, to, count);
+}
+void split_float32(const float* from, std::uint16_t* high, std::uint16_t* low,
+                   std::uint16_t* finite, std::int64_t count) {
+  HWY_DYNAMIC_DISPATCH(split)(from, high, low, finite, count);
 }
 
 }  // namespace unfuse::cpu

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "targets/cpu/kernels/aligned_buffer.h"
-#include "targets/cpu/kernels/convert.h"
 #include "targets/cpu/kernels/empty_product.h"
+#include "targets/cpu/kernels/pair_rows.h"
 #include "targets/cpu/kernels/panel_gemm.h"
 #include "targets/cpu/kernels/panel_pack.h"
 #include "targets/cpu/kernels/product_split.h"
@@ -22,31 +22,18 @@ bool is_packable(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
-/// The rows of a panel: elements along k, or pairs of them, filled up with zeros to whole tiles.
-std::int64_t panel_depth(std::int64_t in_features, Products products) {
-  return are_bfloat16(products) ? round_up(divide_up(in_features, 2), kTile) : in_features;
-}
-
-/// `count` numbers as `depth` pairs of bfloat16, filled up with zeros.
-void store_pairs(const float* from, std::int64_t count, std::int64_t depth, float* to) {
-  auto* halves = reinterpret_cast<std::uint16_t*>(to);
-  float32_to_bfloat16(from, halves, count);
-  std::fill(halves + count, halves + 2 * depth, std::uint16_t{0});
-}
-
 /// The weight's transpose [K, N] in panels.
 class PanelWeight final : public Packed {
  public:
-  PanelWeight(std::int64_t in_features, std::int64_t out_features, Products products)
+  PanelWeight(std::int64_t in_features, std::int64_t out_features, Packing packing)
       : in_features_(in_features),
-        products_(products),
-        layout_(panel_depth(in_features, products), out_features),
+        packing_(packing),
+        layout_(weight_row_size(packing, in_features), out_features),
         buffer_(static_cast<std::size_t>(layout_.size()) * sizeof(float)) {}
 
   std::size_t bytes() const override { return buffer_.bytes(); }
-  bool is_for(std::int64_t in_features, std::int64_t out_features, Products products) const {
-    return in_features == in_features_ && out_features == layout_.columns() &&
-           are_bfloat16(products) == are_bfloat16(products_);
+  bool is_for(std::int64_t in_features, std::int64_t out_features, Packing packing) const {
+    return in_features == in_features_ && out_features == layout_.columns() && packing == packing_;
   }
   const float* panel(std::int64_t index) const {
     return reinterpret_cast<const float*>(buffer_.data()) + layout_.offset(index);
@@ -54,7 +41,7 @@ class PanelWeight final : public Packed {
 
   /// `weight` is [N, K].
   void pack(const OperandSpec& weight, const void* data, int threads) {
-    const bool in_place = products_ == Products::kFloat32 && weight.dtype == DType::kFloat32 &&
+    const bool in_place = packing_ == Packing::kFloat32 && weight.dtype == DType::kFloat32 &&
                           (weight.strides[0] == 1 || weight.strides[1] == 1);
     parallel_for(threads, layout_.panels(), 1, [&](std::int64_t begin, std::int64_t end) {
       std::vector<float> rows(in_place ? 0 : static_cast<std::size_t>(layout_.largest_panel()));
@@ -76,7 +63,7 @@ class PanelWeight final : public Packed {
   StridedMatrix converted(const OperandSpec& weight, const void* data, std::int64_t index,
                           float* rows) const {
     const LoadFunction load = load_function(weight.dtype, RegisterType::kFloat32);
-    const bool narrow = are_bfloat16(products_);
+    const bool narrow = packing_ != Packing::kFloat32;
     std::vector<float> wide(narrow ? static_cast<std::size_t>(in_features_) : 0);
     const std::int64_t first = layout_.first_column(index);
     for (std::int64_t n = 0; n < layout_.columns_of(index); ++n) {
@@ -85,13 +72,13 @@ class PanelWeight final : public Packed {
       float* row = rows + n * layout_.depth();
       load(static_cast<const std::byte*>(data) + offset, weight.strides[1], in_features_,
            narrow ? wide.data() : row);
-      if (narrow) store_pairs(wide.data(), in_features_, layout_.depth(), row);
+      if (narrow) store_weight_row(packing_, wide.data(), in_features_, row);
     }
     return {rows - first * layout_.depth(), 1, layout_.depth()};
   }
 
   std::int64_t in_features_;
-  Products products_;
+  Packing packing_;
   PanelLayout layout_;
   AlignedBuffer buffer_;
 };
@@ -101,9 +88,10 @@ class PackedLinearKernel final : public Kernel {
   explicit PackedLinearKernel(const PackedLinearSpec& spec)
       : rows_(spec.output.numel() / spec.out_features),
         in_features_(spec.input.sizes.back()),
-        products_(spec.products),
-        layout_(panel_depth(in_features_, products_), spec.out_features),
-        split_(rows_, layout_, products_, spec.threads, 1),
+        packing_(packing_of(spec.products)),
+        layout_(weight_row_size(packing_, in_features_), spec.out_features),
+        run_(layout_.functions().of(spec.products)),
+        split_(rows_, layout_, spec.products, spec.threads, 1),
         input_stride_(leading_stride(spec.input, 1)),
         output_stride_(leading_stride(spec.output, 1)),
         has_bias_(spec.has_bias),
@@ -129,12 +117,12 @@ class PackedLinearKernel final : public Kernel {
   void run_rows(std::span<void* const> operands, std::byte* scratch,
                 const ProductSplit& split) const {
     const auto& weight = static_cast<const PanelWeight&>(packed_from_operand(operands[1]));
-    require(weight.is_for(in_features_, layout_.columns(), products_), "packed linear",
+    require(weight.is_for(in_features_, layout_.columns(), packing_), "packed linear",
             "a weight that was packed for other sizes");
     PanelBlock whole;
     whole.input = static_cast<const float*>(operands.front());
     whole.input_stride = input_stride_;
-    whole.depth = layout_.depth();
+    whole.depth = part_size(packing_, in_features_);
     if (has_bias_) whole.bias = static_cast<const float*>(operands[2]);
     whole.epilogue = epilogue_;
     if (has_residual_) whole.residual = static_cast<const float*>(operands[operands.size() - 2]);
@@ -155,11 +143,12 @@ class PackedLinearKernel final : public Kernel {
   std::int64_t sums_size() const { return rows_of_scratch() * layout_.functions().width; }
 
   /// Rows at distances of a power of two would share cache sets.
-  std::int64_t rounded_stride() const { return layout_.depth() + kTile; }
+  std::int64_t rounded_stride() const { return input_row_size(packing_, in_features_) + kTile; }
 
   /// Sums, and rows that were rounded.
   std::size_t scratch_of_thread() const {
-    const std::int64_t rounded = are_bfloat16(products_) ? rows_of_scratch() * rounded_stride() : 0;
+    const std::int64_t rounded =
+        packing_ != Packing::kFloat32 ? rows_of_scratch() * rounded_stride() : 0;
     return static_cast<std::size_t>(sums_size() + rounded);
   }
 
@@ -170,7 +159,7 @@ class PackedLinearKernel final : public Kernel {
     for (std::int64_t row = rows.begin; row < rows.end; row += split.rows_at_once()) {
       const std::int64_t count = std::min(split.rows_at_once(), rows.end - row);
       PanelBlock rows_block = cut(whole, row, count);
-      if (are_bfloat16(products_)) round_input(rows_block);
+      if (packing_ != Packing::kFloat32) round_input(rows_block);
       for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
         PanelBlock block = from_column(rows_block, layout_.first_column(panel));
         block.panel = weight.panel(panel);
@@ -201,8 +190,8 @@ class PackedLinearKernel final : public Kernel {
   void round_input(PanelBlock& block) const {
     float* rounded = block.sums + sums_size();
     for (std::int64_t row = 0; row < block.rows; ++row) {
-      store_pairs(block.input + row * block.input_stride, in_features_, layout_.depth(),
-                  rounded + row * rounded_stride());
+      store_input_row(packing_, block.input + row * block.input_stride, in_features_,
+                      rounded + row * rounded_stride());
     }
     block.input = rounded;
     block.input_stride = rounded_stride();
@@ -210,9 +199,9 @@ class PackedLinearKernel final : public Kernel {
 
   std::int64_t rows_;
   std::int64_t in_features_;
-  Products products_;
+  Packing packing_;
   PanelLayout layout_;
-  void (*run_)(const PanelBlock&) = layout_.functions().of(products_);
+  void (*run_)(const PanelBlock&);
   ProductSplit split_;
   std::int64_t input_stride_;
   std::int64_t output_stride_;
@@ -232,12 +221,12 @@ Products bfloat16_products() {
   return has_products(Products::kBFloat16Tiles) ? Products::kBFloat16Tiles : Products::kBFloat16;
 }
 
-PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, Products products,
+PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, Packing packing,
                              int threads) {
   require(weight.rank() == 2, "packed linear", "a weight that is not of rank 2");
   require(is_packable(weight.dtype), "packed linear",
           "a weight that is not float32, float16 or bfloat16");
-  auto packed = std::make_shared<PanelWeight>(weight.sizes[1], weight.sizes[0], products);
+  auto packed = std::make_shared<PanelWeight>(weight.sizes[1], weight.sizes[0], packing);
   if (weight.numel() != 0) packed->pack(weight, data, threads);
   return packed;
 }

@@ -27,9 +27,8 @@ Products bfloat16_products();
 
 /// Packs the weight of a linear layer. `weight` is [N, K] (out features, in features) of float32,
 /// float16 or bfloat16, any strides; it is converted to what is multiplied. `data` points at
-/// element (0, 0). The layout depends on N, K and whether the products are of bfloat16, and on
-/// nothing else. N and K may be 0.
-PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, Products products,
+/// element (0, 0). The layout depends on N, K and the packing alone. N and K may be 0.
+PackedPtr pack_linear_weight(const OperandSpec& weight, const void* data, Packing packing,
                              int threads);
 
 /// out[..., n] = epilogue(sum over k of input[..., k] * weight[n, k] + bias[n]) + residual[..., n]
@@ -48,7 +47,7 @@ struct PackedLinearSpec {
   std::optional<OperandSpec> residual;
   /// float32 [..., N], strides as packed_linear_writes says.
   OperandSpec output;
-  /// Those that the weight is packed for.
+  /// Some that the weight is packed for.
   Products products = Products::kFloat32;
   /// See counted_part(). Neither the input nor the output is empty then.
   std::optional<std::int64_t> counted_rows;

@@ -284,8 +284,7 @@ void run_panel_block(const PanelBlock& block) {
 }
 
 #if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
-void run_panel_block_on_tiles(const PanelBlock& block) {
-  if (block.rows == 0) return;
+TileProduct whole_product(const PanelBlock& block) {
   TileProduct product;
   product.left = block.input;
   product.left_stride = block.input_stride;
@@ -296,19 +295,48 @@ void run_panel_block_on_tiles(const PanelBlock& block) {
   product.depth = block.depth;
   product.sums = block.sums;
   product.sums_stride = product.columns;
-  multiply_tiles(TileRegisters(), product);
+  return product;
+}
+
+void finish_on_tiles(const PanelBlock& block) {
   HWY_ALIGN float bias[kMaxWidth];
   copy_bias(block, bias);
   finish(block, bias);
 }
+
+void run_panel_block_on_tiles(const PanelBlock& block) {
+  if (block.rows == 0) return;
+  multiply_tiles(TileRegisters(), whole_product(block));
+  finish_on_tiles(block);
+}
+
+/// The small products first: what they sum up to is not lost beside the large one.
+void run_split_panel_block(const PanelBlock& block) {
+  if (block.rows == 0) return;
+  const TileRegisters registers;
+  TileProduct product = whole_product(block);
+  product.right += block.depth * block.panel_stride;
+  product.left += 2 * block.depth;
+  multiply_tiles(registers, product);  // finite high parts x low parts
+  product.adds = true;
+  product.right = block.panel;
+  product.left = block.input + block.depth;
+  multiply_tiles(registers, product);  // low parts x high parts
+  product.left = block.input;
+  multiply_tiles(registers, product);
+  finish_on_tiles(block);
+}
 #endif
 
 PanelFunctions panel_functions_here() {
-  PanelFunctions functions = {
-      lanes(), kMaxVectors * lanes(), kMaxRows, run_panel_block<Float32Step>, nullptr, nullptr};
+  PanelFunctions functions = {lanes(), kMaxVectors * lanes(), kMaxRows,
+                              run_panel_block<Float32Step>};
 #if UNFUSE_MAYBE_BFLOAT16_PRODUCTS
   if (has_bfloat16_products()) functions.run_bfloat16 = run_panel_block<BFloat16Step>;
-  if (has_tile_products()) functions.run_bfloat16_tiles = run_panel_block_on_tiles;
+  if (has_tile_products()) {
+    functions.run_bfloat16_tiles = run_panel_block_on_tiles;
+    functions.run_split_tiles = run_split_panel_block;
+  }
 #endif
   return functions;
 }

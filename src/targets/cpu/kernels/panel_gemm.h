@@ -17,7 +17,9 @@ namespace unfuse::cpu {
 /// it. The order of the sums depends on k alone: a row gives the same bits in any block.
 ///
 /// In products of bfloat16, an element of input and panel is a pair of bfloat16 that follow each
-/// other along k, the second one zero where k ends; `depth` counts pairs.
+/// other along k, the second one zero where k ends; `depth` counts pairs. In split products, rows
+/// of the input are three times as long: high, low, and finite high parts (see split_float32); the
+/// panel is twice as deep: high and low parts; `depth` counts the pairs of one part.
 struct PanelBlock {
   const float* input = nullptr;  ///< [rows, depth], stride 1 along depth
   std::int64_t input_stride = 0;
@@ -46,15 +48,25 @@ struct PanelFunctions {
   std::int64_t rows;    ///< rows are computed so many at a time
   void (*run)(const PanelBlock& block);
   /// In products of bfloat16; null where the machine has none.
-  void (*run_bfloat16)(const PanelBlock& block);
+  void (*run_bfloat16)(const PanelBlock& block) = nullptr;
   /// On tile registers; null where the machine has none. `depth` is a multiple of kTile, and what
   /// input and sums point at has whole tiles of rows.
-  void (*run_bfloat16_tiles)(const PanelBlock& block);
+  void (*run_bfloat16_tiles)(const PanelBlock& block) = nullptr;
+  void (*run_split_tiles)(const PanelBlock& block) = nullptr;
 
   /// Null where there is none.
   auto of(Products products) const {
-    if (products == Products::kFloat32) return run;
-    return products == Products::kBFloat16 ? run_bfloat16 : run_bfloat16_tiles;
+    switch (products) {
+      case Products::kFloat32:
+        return run;
+      case Products::kBFloat16:
+        return run_bfloat16;
+      case Products::kBFloat16Tiles:
+        return run_bfloat16_tiles;
+      case Products::kSplitTiles:
+        return run_split_tiles;
+    }
+    return run;
   }
 };
 

@@ -15,7 +15,7 @@ IndexRange part_of(std::int64_t count, std::int64_t parts, std::int64_t index) {
 /// Blocks of equal size that do not overflow the cache. Tiles multiply so fast that what they wait
 /// for are the panels: they read them for more rows.
 std::int64_t choose_rows_at_once(std::int64_t rows, const PanelLayout& layout, Products products) {
-  const bool on_tiles = products == Products::kBFloat16Tiles;
+  const bool on_tiles = are_on_tiles(products);
   const std::int64_t elements = std::int64_t{1} << (on_tiles ? 18 : 17);  // 1 MB or 512 KB
   const std::int64_t most =
       std::clamp<std::int64_t>(elements / layout.depth(), 48, on_tiles ? 512 : 192);

@@ -41,15 +41,26 @@ Refusal accept_addmm(const Node& node) {
   return accept_float32(node);
 }
 
+const char* key_of(Packing packing) {
+  switch (packing) {
+    case Packing::kFloat32:
+      return "linear";
+    case Packing::kPairs:
+      return "linear in bfloat16";
+    case Packing::kSplitPairs:
+      return "linear in split bfloat16";
+  }
+  return "linear";
+}
+
 std::optional<PackRequest> pack_linear(const Node& node,
                                        const std::function<bool(const Value*)>& is_prepared) {
   const Value* weight = node.input(1);
   if (weight->rank() != 2 || !is_prepared(weight)) return std::nullopt;
-  const Products products = products_of(node);
-  const char* key = are_bfloat16(products) ? "linear in bfloat16" : "linear";
-  return PackRequest{weight, key,
-                     [products](const OperandSpec& spec, const void* data, int threads) {
-                       return pack_linear_weight(spec, data, products, threads);
+  const Packing packing = packing_of(products_of(node));
+  return PackRequest{weight, key_of(packing),
+                     [packing](const OperandSpec& spec, const void* data, int threads) {
+                       return pack_linear_weight(spec, data, packing, threads);
                      }};
 }
 

@@ -15,6 +15,7 @@ inline Products products_of(const Node& node) {
   const std::string& name = node.argument("products").string();
   if (name == "float32") return Products::kFloat32;
   if (name == "bfloat16") return bfloat16_products();
+  if (name == "split") return Products::kSplitTiles;
   throw Error(ErrorKind::kInternal, "no products are named " + name);
 }
 
