@@ -65,7 +65,7 @@ class Random {
 
 /// As Program::inputs() wants a symbolic int.
 Tensor int_tensor(std::int64_t value) {
-  const Tensor tensor = Tensor::empty(DType::kInt64, {});
+  Tensor tensor = Tensor::empty(DType::kInt64, {});
   *tensor.data_as<std::int64_t>() = value;
   return tensor;
 }
@@ -152,7 +152,7 @@ std::vector<Tensor> random_inputs(const Graph& graph, const SymbolValues& sizes,
   Random random(seed);
   return make_inputs(graph, sizes,
                      [&](const GraphInput& input, const std::vector<std::int64_t>& concrete) {
-                       const Tensor tensor = allocate(input, concrete);
+                       Tensor tensor = allocate(input, concrete);
                        fill(tensor, random);
                        return tensor;
                      });

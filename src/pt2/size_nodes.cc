@@ -53,7 +53,7 @@ ordered_json LevelExporter::size_operand(const Dim& size) {
 
 std::string LevelExporter::write_size_call(const std::string& target, const std::string& base,
                                            ordered_json inputs, const Dim& size) {
-  const std::string name = names_.unused(base);
+  std::string name = names_.unused(base);
   ordered_json outputs = ordered_json::array();
   outputs.push_back({{"as_sym_int", {{"as_name", name}}}});
   ordered_json node = {{"target", target},

@@ -41,7 +41,7 @@ Tensor put_together(const std::vector<Tensor>& parts, int threads) {
   std::vector<std::int64_t> sizes = parts.front().sizes();
   sizes[0] = 0;
   for (const Tensor& part : parts) sizes[0] += part.sizes()[0];
-  const Tensor whole = Tensor::empty(parts.front().dtype(), sizes);
+  Tensor whole = Tensor::empty(parts.front().dtype(), sizes);
   auto* to = static_cast<std::byte*>(whole.data());
   for (const Tensor& part : parts) {
     copy_tensor(part,
