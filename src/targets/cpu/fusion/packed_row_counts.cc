@@ -44,7 +44,7 @@ class Search {
     if (node.is("aten.permute.default")) return through_permute(node);
     if (node.is("aten._to_copy.default") || find_pointwise(node.id()) != nullptr) {
       for (const Value* operand : node.operands()) {
-        if (const auto count = of(operand)) return count;
+        if (auto count = of(operand)) return count;
       }
     }
     return std::nullopt;
@@ -72,7 +72,7 @@ class Search {
       return PackedRowCount{producer->argument("offsets").value(),
                             producer->result()->size(0) * producer->result()->size(2)};
     }
-    const auto count = of(node.input(0));
+    auto count = of(node.input(0));
     if (!count) return std::nullopt;
     const std::int64_t dims = *row_dims(node.input(0), count->rows);
     for (std::int64_t dim = 0; dim < dims; ++dim) {

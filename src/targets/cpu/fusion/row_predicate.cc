@@ -42,7 +42,7 @@ std::optional<Step> before_shaping(const Step& step, const RowSizes& rows) {
 }
 
 std::optional<Step> before(const Step& step, const RowSizes& rows) {
-  if (const auto shaped = before_shaping(step, rows)) return shaped;
+  if (auto shaped = before_shaping(step, rows)) return shaped;
   const Node* node = step.value->producer();
   if (node == nullptr) return std::nullopt;
   const bool negates = node->is("aten.logical_not.default") ||

@@ -14,7 +14,7 @@ namespace unfuse::cpu::onednn {
 
 class Layout {
  public:
-  explicit Layout(dnnl::memory::desc description) : desc(std::move(description)) {}
+  explicit Layout(const dnnl::memory::desc& description) : desc(description) {}
   dnnl::memory::desc desc;
 };
 
