@@ -221,7 +221,7 @@ void register_compiled(nb::module_& module) {
                    [](const Compiled& compiled) { return compiled.partitioned.slot_count; })
       .def_prop_ro("inputs", &graph_inputs)
       .def_prop_ro("outputs", &graph_outputs)
-      .def_prop_ro("pieces", [](std::shared_ptr<Compiled> compiled) { return pieces(compiled); })
+      .def_prop_ro("pieces", &pieces)
       .def("__str__", [](const Compiled& compiled) { return print(compiled.graph); });
   module.def("compile", &compile, "graph"_a, "fully_masked_rows"_a, "arithmetic"_a = "fastest",
              "Runs the passes, cuts the graph into pieces, compiles those that the CPU takes.");

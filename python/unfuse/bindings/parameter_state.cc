@@ -50,7 +50,7 @@ const DlpackExchangeApi& exchange_api_of(nb::handle object) {
               "PyTorch 2.13 does");
 }
 
-ParameterState::ParameterState(const nb::list& slots, std::vector<std::size_t> indices) {
+ParameterState::ParameterState(const nb::list& slots, const std::vector<std::size_t>& indices) {
   for (const std::size_t index : indices) {
     const nb::handle tensor = slots[index];
     if (api_ == nullptr) api_ = &exchange_api_of(tensor);

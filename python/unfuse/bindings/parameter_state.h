@@ -16,7 +16,7 @@ namespace unfuse::python {
 class ParameterState {
  public:
   /// The tensors are slots[i] for every i of `indices`.
-  ParameterState(const nanobind::list& slots, std::vector<std::size_t> indices);
+  ParameterState(const nanobind::list& slots, const std::vector<std::size_t>& indices);
 
   /// Whether the tensors there now are the same ones, unchanged.
   bool matches(const nanobind::list& slots) const;
