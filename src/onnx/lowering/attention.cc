@@ -132,11 +132,13 @@ bool has_elements(const Value* value) {
   return std::find(sizes.begin(), sizes.end(), Dim(0)) == sizes.end();
 }
 
-/// ONNX Runtime computes it in float32 at most, and not of nothing.
+/// ONNX Runtime computes it in float32 at most, and not of nothing. Either side is multiplied by
+/// the root of the scale.
 bool fits_attention_op(const LoweringContext& context, const Call& call) {
   return context.opset() >= 23 && (call.rank() == 3 || call.rank() == 4) &&
          call.key->rank() == call.rank() && call.value->rank() == call.rank() &&
-         call.dtype() != DType::kFloat64 && has_elements(call.query) && has_elements(call.key);
+         call.dtype() != DType::kFloat64 && call.scale > 0 && has_elements(call.query) &&
+         has_elements(call.key);
 }
 
 /// `values`, but `otherwise` in the rows that the mask leaves no key.
