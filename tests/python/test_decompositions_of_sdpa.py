@@ -74,29 +74,32 @@ def test_sdpa(kind, is_causal, scale, dtype):
     )
 
 
+SHAPES = [
+    (qkv(heads=6, kv_heads=2), {"enable_gqa": True}),
+    (qkv(heads=6, kv_heads=1), {"enable_gqa": True}),
+    (qkv(heads=6, kv_heads=1), {}),
+    ([*qkv(heads=6, kv_heads=2)[:2], qkv(heads=6, kv_heads=3)[2]], {"enable_gqa": True}),
+    (qkv(batch=()), {"is_causal": True}),
+    (qkv(batch=(), heads=6, kv_heads=2), {"enable_gqa": True}),
+    (qkv(batch=(2, 3)), {}),
+    (qkv(batch=(2, 1), heads=6, kv_heads=2), {"enable_gqa": True, "is_causal": True}),
+    ([t[0, 0] for t in qkv()], {"is_causal": True}),
+    ([qkv()[0], *[t[:1] for t in qkv()[1:]]], {}),
+    ([qkv()[0][:, :1], *qkv()[1:]], {}),
+    ([qkv()[0], *[t[0] for t in qkv()[1:]]], {}),
+    (qkv(value_size=6), {}),
+    (qkv(queries=6, keys=2), {"is_causal": True}),
+    (qkv(queries=1, keys=1), {"is_causal": True}),
+    (qkv(keys=0), {}),
+    (qkv(queries=0), {}),
+    (qkv(), {"scale": 0.0}),
+    (qkv(), {"scale": -0.5}),
+]
+
+
 @pytest.mark.parametrize(
     "tensors, options",
-    [
-        (qkv(heads=6, kv_heads=2), {"enable_gqa": True}),
-        (qkv(heads=6, kv_heads=1), {"enable_gqa": True}),
-        (qkv(heads=6, kv_heads=1), {}),
-        ([*qkv(heads=6, kv_heads=2)[:2], qkv(heads=6, kv_heads=3)[2]], {"enable_gqa": True}),
-        (qkv(batch=()), {"is_causal": True}),
-        (qkv(batch=(), heads=6, kv_heads=2), {"enable_gqa": True}),
-        (qkv(batch=(2, 3)), {}),
-        (qkv(batch=(2, 1), heads=6, kv_heads=2), {"enable_gqa": True, "is_causal": True}),
-        ([t[0, 0] for t in qkv()], {"is_causal": True}),
-        ([qkv()[0], *[t[:1] for t in qkv()[1:]]], {}),
-        ([qkv()[0][:, :1], *qkv()[1:]], {}),
-        ([qkv()[0], *[t[0] for t in qkv()[1:]]], {}),
-        (qkv(value_size=6), {}),
-        (qkv(queries=6, keys=2), {"is_causal": True}),
-        (qkv(queries=1, keys=1), {"is_causal": True}),
-        (qkv(keys=0), {}),
-        (qkv(queries=0), {}),
-        (qkv(), {"scale": 0.0}),
-        (qkv(), {"scale": -0.5}),
-    ],
+    SHAPES,
     ids=lambda x: str(x) if isinstance(x, dict) else "x".join(str(list(t.shape)) for t in x),
 )
 def test_sdpa_of_other_shapes(tensors, options):

@@ -11,13 +11,13 @@ DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 BATCH, LENGTH, WIDTH, HEADS = 2, 7, 64, 4
 
 
-def _layer(dtype, **options):
+def encoder_layer(dtype, **options):
     torch.manual_seed(1)
     layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 128, batch_first=True, **options)
     return layer.to(dtype).eval()
 
 
-def _masks(kind):
+def layer_masks(kind):
     padding = torch.zeros(BATCH, LENGTH, dtype=torch.bool)
     padding[1, 4:] = True
     causal = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1)
@@ -33,19 +33,19 @@ def _masks(kind):
 @pytest.mark.parametrize("kind", ["none", "padding", "causal", "square", "both"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_layer_is_one_partition(dtype, kind, use_aot):
-    layer, x = _layer(dtype), torch.randn(BATCH, LENGTH, WIDTH, dtype=dtype)
+    layer, x = encoder_layer(dtype), torch.randn(BATCH, LENGTH, WIDTH, dtype=dtype)
     compiled = Compiled(layer, use_aot=use_aot)
-    result = compiled(x, **_masks(kind))
+    result = compiled(x, **layer_masks(kind))
     compiled.assert_whole()
     assert compiled.report.opened == {LAYER: 1}
     assert result.dtype == dtype
-    assert_close(result, layer(x, **_masks(kind)))
+    assert_close(result, layer(x, **layer_masks(kind)))
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_forms_of_the_layer(norm_first, activation, use_aot):
-    layer = _layer(torch.float32, norm_first=norm_first, activation=activation)
+    layer = encoder_layer(torch.float32, norm_first=norm_first, activation=activation)
     x = torch.randn(BATCH, LENGTH, WIDTH)
     compiled = Compiled(layer, use_aot=use_aot)
     assert_close(compiled(x), layer(x))
@@ -57,7 +57,7 @@ def test_forms_of_the_layer(norm_first, activation, use_aot):
 def test_masked_encoder_is_one_graph(nested, kind, use_aot):
     model = models.encoder(2, WIDTH, HEADS, 128, enable_nested_tensor=nested)
     x = torch.randn(BATCH, LENGTH, WIDTH)
-    masks = _masks(kind)
+    masks = layer_masks(kind)
     if "src_mask" in masks:
         masks["mask"] = masks.pop("src_mask")
     compiled = Compiled(model, use_aot=use_aot)
@@ -98,7 +98,7 @@ def test_padded_rows_are_computed_when_padding_is_not_at_the_end(use_aot):
 
 
 def test_fully_masked_rows(use_aot):
-    layer, x = _layer(torch.float32), torch.randn(BATCH, LENGTH, WIDTH)
+    layer, x = encoder_layer(torch.float32), torch.randn(BATCH, LENGTH, WIDTH)
     padding = torch.zeros(BATCH, LENGTH, dtype=torch.bool)
     padding[1] = True
     by_op = Compiled(layer, use_aot=use_aot)(x, src_key_padding_mask=padding)
@@ -112,7 +112,7 @@ def test_fully_masked_rows(use_aot):
 
 
 def test_float_mask_is_noted(use_aot):
-    layer, x = _layer(torch.float32), torch.randn(BATCH, LENGTH, WIDTH)
+    layer, x = encoder_layer(torch.float32), torch.randn(BATCH, LENGTH, WIDTH)
     bias = torch.randn(LENGTH, LENGTH)
     compiled = Compiled(layer, use_aot=use_aot)
     compiled(x, src_mask=bias)
@@ -120,7 +120,7 @@ def test_float_mask_is_noted(use_aot):
 
 
 def test_inference_mode_and_no_parameter_that_wants_a_gradient(use_aot):
-    layer, x = _layer(torch.float32), torch.randn(BATCH, LENGTH, WIDTH)
+    layer, x = encoder_layer(torch.float32), torch.randn(BATCH, LENGTH, WIDTH)
     expected = layer(x)
     with torch.inference_mode():
         compiled = Compiled(layer, use_aot=use_aot)

@@ -136,13 +136,13 @@ class Structured(nn.Module):
         }
 
 
-def _structured_arguments():
+def structured_arguments():
     a, b, c, d, e = (torch.randn(2, 3) for _ in range(5))
     return (a, [b, c]), {"table": {"x": d, "y": (e,)}, "scale": 3, "flag": None}
 
 
 def test_call_signature(tmp_path):
-    args, kwargs = _structured_arguments()
+    args, kwargs = structured_arguments()
     program = unfuse.load(_save(Structured(), args, tmp_path / "m.pt2", kwargs))
     expected = Structured()(*args, **kwargs)
     result = program(*args, **kwargs)
@@ -176,7 +176,7 @@ def test_call_signature(tmp_path):
     ],
 )
 def test_wrong_calls(change, words, tmp_path):
-    args, kwargs = _structured_arguments()
+    args, kwargs = structured_arguments()
     program = unfuse.load(_save(Structured(), args, tmp_path / "m.pt2", kwargs))
     args, kwargs = change(args, kwargs)
     with pytest.raises(unfuse.Error) as raised:

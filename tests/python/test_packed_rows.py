@@ -27,16 +27,16 @@ PACKED = [
 ]
 
 
-def _padding(lengths, length=LENGTH):
+def padding_of(lengths, length=LENGTH):
     return torch.arange(length)[None] >= torch.tensor(lengths)[:, None]
 
 
-def _tokens(padding, dtype=torch.float32):
+def tokens_at(padding, dtype=torch.float32):
     generator = torch.Generator().manual_seed(3)
     return torch.randn(*padding.shape, WIDTH, generator=generator).to(dtype)
 
 
-def _encoder(layers=2, **options):
+def encoder(layers=2, **options):
     return models.encoder(layers, WIDTH, HEADS, 128, **options)
 
 
@@ -71,11 +71,11 @@ def _packs(steps):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 def test_zero_rows(dtype, use_aot):
-    model = _encoder(dtype=dtype)
+    model = encoder(dtype=dtype)
     compiled = Compiled(model, use_aot=use_aot, padded_rows="zero")
     for lengths in LENGTHS.values():
-        padding = _padding(lengths)
-        x = _tokens(padding, dtype)
+        padding = padding_of(lengths)
+        x = tokens_at(padding, dtype)
         result = compiled(x, src_key_padding_mask=padding)
         # Eager's nested tensors refuse a sequence without tokens.
         expected = captured(model, x, src_key_padding_mask=padding)
@@ -86,11 +86,11 @@ def test_zero_rows(dtype, use_aot):
 
 
 def test_zero_rows_against_nested_tensors(use_aot):
-    model = _encoder()
+    model = encoder()
     compiled = Compiled(model, use_aot=use_aot, padded_rows="zero")
     for lengths in (LENGTHS["some"], LENGTHS["none"], [3, 2, 2, 1]):
-        padding = _padding(lengths)
-        x = _tokens(padding)
+        padding = padding_of(lengths)
+        x = tokens_at(padding)
         # Eager cuts the batch to its longest sequence.
         expected = model(x, src_key_padding_mask=padding)
         result = compiled(x, src_key_padding_mask=padding)
@@ -99,11 +99,11 @@ def test_zero_rows_against_nested_tensors(use_aot):
 
 @pytest.mark.parametrize("how", ["mul", "expand", "fill", "max", "where", "first"])
 def test_pooling(how, use_aot):
-    model = Pooled(_encoder(enable_nested_tensor=False), how).eval()
+    model = Pooled(encoder(enable_nested_tensor=False), how).eval()
     compiled = Compiled(model, use_aot=use_aot)
     for lengths in LENGTHS.values():
-        padding = _padding(lengths)
-        x = _tokens(padding)
+        padding = padding_of(lengths)
+        x = tokens_at(padding)
         assert_close(compiled(x, padding), model(x, padding))
     compiled.assert_whole()
     assert any("go through nothing" in note for note in compiled.report.notes)
@@ -113,33 +113,33 @@ def test_pooling(how, use_aot):
 def test_padding_anywhere(how, use_aot):
     generator = torch.Generator().manual_seed(8)
     padding = torch.rand(5, LENGTH, generator=generator) < 0.5
-    model, x = Pooled(_encoder(enable_nested_tensor=False), how).eval(), _tokens(padding)
+    model, x = Pooled(encoder(enable_nested_tensor=False), how).eval(), tokens_at(padding)
     assert padding[:, 0].any()
     assert_close(Compiled(model, use_aot=use_aot)(x, padding), model(x, padding))
 
 
 def test_layers_that_norm_first(use_aot):
-    padding = _padding(LENGTHS["some"])
-    model = Pooled(_encoder(norm_first=True, activation="gelu")).eval()
-    x = _tokens(padding)
+    padding = padding_of(LENGTHS["some"])
+    model = Pooled(encoder(norm_first=True, activation="gelu")).eval()
+    x = tokens_at(padding)
     assert_close(Compiled(model, use_aot=use_aot)(x, padding), model(x, padding))
     assert _packs(plan_steps(model, x, padding, use_aot=use_aot))
 
 
 def test_every_step_is_packed(use_aot):
-    padding = _padding(LENGTHS["some"])
-    model = Pooled(_encoder(1, enable_nested_tensor=False), "fill").eval()
-    steps = plan_steps(model, _tokens(padding), padding, use_aot=use_aot)
+    padding = padding_of(LENGTHS["some"])
+    model = Pooled(encoder(1, enable_nested_tensor=False), "fill").eval()
+    steps = plan_steps(model, tokens_at(padding), padding, use_aot=use_aot)
     start = steps.index("unfuse.packed_rows")
     assert steps[start : start + len(PACKED)] == PACKED
 
 
 def test_sizes_that_vary(use_aot):
-    model = Pooled(_encoder(enable_nested_tensor=False)).eval()
+    model = Pooled(encoder(enable_nested_tensor=False)).eval()
     compiled = Compiled(model, use_aot=use_aot, dynamic=True)
     for lengths, length in (([3, 5], 5), ([9, 1, 4], 9), ([2, 2], 17), ([40, 7, 33, 1], 40)):
-        padding = _padding(lengths, length)
-        x = _tokens(padding)
+        padding = padding_of(lengths, length)
+        x = tokens_at(padding)
         assert_close(compiled(x, padding), model(x, padding))
     compiled.assert_whole()
     assert any("go through nothing" in note for note in compiled.report.notes)
@@ -147,8 +147,8 @@ def test_sizes_that_vary(use_aot):
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_long_sequences_on_threads(threads, use_aot):
-    padding = _padding([700, 33, 512], 700)
-    model, x = _encoder(), _tokens(padding)
+    padding = padding_of([700, 33, 512], 700)
+    model, x = encoder(), tokens_at(padding)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
@@ -160,8 +160,8 @@ def test_long_sequences_on_threads(threads, use_aot):
 
 
 def test_what_padding_holds_is_gone(use_aot):
-    padding = _padding(LENGTHS["some"])
-    model, x = Pooled(_encoder(enable_nested_tensor=False)).eval(), _tokens(padding)
+    padding = padding_of(LENGTHS["some"])
+    model, x = Pooled(encoder(enable_nested_tensor=False)).eval(), tokens_at(padding)
     expected = model(x, padding)
     dirty = x.masked_fill(padding[..., None], float("nan"))
     assert_close(Compiled(model, use_aot=use_aot)(dirty, padding), expected)
@@ -189,7 +189,7 @@ def test_masks_that_are_added(how, use_aot):
     compiled = Compiled(model, use_aot=use_aot)
     ids = torch.randint(0, 20, (4, LENGTH), generator=torch.Generator().manual_seed(3))
     for lengths in LENGTHS.values():
-        mask = (~_padding(lengths)).long()
+        mask = (~padding_of(lengths)).long()
         results, expected = compiled(ids, mask), model(ids, mask)
         for one, other in zip(results, expected, strict=True):
             assert_close(one, other)
@@ -212,17 +212,17 @@ class ReadsPadding(Pooled):
 
 @pytest.mark.parametrize("how", ["mean", "both", "last"])
 def test_rows_that_are_read_are_computed(how, use_aot):
-    padding = _padding(LENGTHS["some"])
-    model, x = ReadsPadding(_encoder(enable_nested_tensor=False), how).eval(), _tokens(padding)
+    padding = padding_of(LENGTHS["some"])
+    model, x = ReadsPadding(encoder(enable_nested_tensor=False), how).eval(), tokens_at(padding)
     for result, expected in zip(Compiled(model, use_aot=use_aot)(x, padding), model(x, padding)):
         assert_close(result, expected)
     assert not _packs(plan_steps(model, x, padding, use_aot=use_aot))
 
 
 def test_rows_that_another_mask_wants_are_computed(use_aot):
-    padding = _padding(LENGTHS["some"])
-    model = ReadsPadding(_encoder(enable_nested_tensor=False), "other mask").eval()
-    x = _tokens(padding)
+    padding = padding_of(LENGTHS["some"])
+    model = ReadsPadding(encoder(enable_nested_tensor=False), "other mask").eval()
+    x = tokens_at(padding)
     assert_close(Compiled(model, use_aot=use_aot)(x, padding), model(x, padding))
 
 
@@ -245,9 +245,9 @@ class Masked(nn.Module):
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 def test_products_with_masks(how, lengths, use_aot):
     # Sequences that are padded whole give NaN, and NaN times zero is NaN.
-    model = Masked(_encoder(), how)
-    padding = _padding(lengths)
-    x = _tokens(padding)
+    model = Masked(encoder(), how)
+    padding = padding_of(lengths)
+    x = tokens_at(padding)
     assert_close(Compiled(model, use_aot=use_aot)(x, padding), captured(model, x, padding))
 
 
@@ -264,8 +264,8 @@ class PooledByIntegers(nn.Module):
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int32, torch.int64], ids=str)
 def test_masks_of_integers_that_wrap(dtype, use_aot):
-    model = PooledByIntegers(_encoder(), dtype)
-    mask = (~_padding([11, 4, 1, 7])).long()
+    model = PooledByIntegers(encoder(), dtype)
+    mask = (~padding_of([11, 4, 1, 7])).long()
     mask[0, 3:6] = 256  # 0 in eight bits
-    x = _tokens(mask)
+    x = tokens_at(mask)
     assert_close(Compiled(model, use_aot=use_aot)(x, mask), captured(model, x, mask))

@@ -116,7 +116,7 @@ def test_buffers(use_aot):
     assert_close(run(x), model(x))
 
 
-class _Pair(nn.Module):
+class Pair(nn.Module):
     def __init__(self):
         super().__init__()
         self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8)
@@ -126,7 +126,7 @@ class _Pair(nn.Module):
 
 
 def test_instances_share_code_and_not_weights(use_aot):
-    one, other, x = _Pair(), _Pair(), torch.randn(3, 8)
+    one, other, x = Pair(), Pair(), torch.randn(3, 8)
     run_one, run_other = Compiled(one, use_aot=use_aot), Compiled(other, use_aot=use_aot)
     for _ in range(2):
         assert_close(run_one(x), one(x))
@@ -139,7 +139,7 @@ def test_one_layer_function_for_several_instances(use_aot):
         return module(x)
 
     run, x = Compiled(apply, use_aot=use_aot), torch.randn(3, 8)
-    modules = [_Pair() for _ in range(3)]
+    modules = [Pair() for _ in range(3)]
     for module in modules * 2:
         assert_close(run(module, x), module(x))
     modules[1].first.weight.zero_()
@@ -148,7 +148,7 @@ def test_one_layer_function_for_several_instances(use_aot):
 
 
 def test_tied_weights(use_aot):
-    model = _Pair()
+    model = Pair()
     model.second.weight = model.first.weight
     run, x = Compiled(model, use_aot=use_aot), torch.randn(3, 8)
     assert_close(run(x), model(x))

@@ -11,7 +11,7 @@ BATCH, LENGTH, WIDTH, HEADS = 2, 9, 32, 4
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 
 
-def _input(dtype):
+def tokens(dtype):
     return torch.randn(BATCH, LENGTH, WIDTH, generator=torch.Generator().manual_seed(4)).to(dtype)
 
 
@@ -41,7 +41,7 @@ class Spelled(nn.Module):
         return self.out((weights @ value).transpose(1, 2).reshape(x.shape))
 
 
-def _padding(dtype, lowest):
+def added_mask(dtype, lowest):
     """0 at tokens, lowest at padding: [batch, 1, 1, length]."""
     mask = torch.zeros(BATCH, 1, 1, LENGTH, dtype=dtype)
     mask[1, ..., 5:] = lowest
@@ -71,8 +71,8 @@ def test_forms(form, dtype):
     in_float32 = torch.float32 if form in ("t5", "gpt2") else None
     model = Spelled(FORMS[form], scale=form != "t5", softmax_dtype=in_float32)
     model = model.to(dtype).eval().requires_grad_(False)
-    mask = _padding(dtype, torch.finfo(dtype).min)
-    steps = _compare(model, _input(dtype), mask, use_aot=len(form) % 2 == 0)
+    mask = added_mask(dtype, torch.finfo(dtype).min)
+    steps = _compare(model, tokens(dtype), mask, use_aot=len(form) % 2 == 0)
     # float16's lowest number is not low enough to swallow what is added to it: that stays as it is.
     fused = form != "gpt2" or dtype != torch.float16
     assert steps.count("unfuse.attention") == (1 if fused else 0)
@@ -99,39 +99,47 @@ JOINED = {
 }
 
 
-@pytest.mark.parametrize("name", JOINED)
-def test_masks_over_masks(name, use_aot):
-    model = Spelled(JOINED[name]).eval().requires_grad_(False)
+def hidden_keys():
     pad = torch.zeros(BATCH, 1, 1, LENGTH, dtype=torch.bool)
     pad[0, ..., :3] = True
     pad[1] = True
-    _compare(model, _input(torch.float32), pad, use_aot=use_aot)
+    return pad
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_masks_over_masks(name, use_aot):
+    model = Spelled(JOINED[name]).eval().requires_grad_(False)
+    _compare(model, tokens(torch.float32), hidden_keys(), use_aot=use_aot)
 
 
 @pytest.mark.parametrize("form", ["bert", "masked_fill"])
 def test_rows_whose_keys_are_all_masked(form, use_aot):
     # NaN where -inf is filled in; the lowest number everywhere lets every key count alike.
     model = Spelled(FORMS[form]).eval().requires_grad_(False)
-    mask = _padding(torch.float32, torch.finfo(torch.float32).min)
+    mask = added_mask(torch.float32, torch.finfo(torch.float32).min)
     mask[0] = torch.finfo(torch.float32).min
-    x = _input(torch.float32)
+    x = tokens(torch.float32)
     assert torch.isnan(model(x, mask)[0]).all() == (form == "masked_fill")
     assert _compare(model, x, mask, use_aot=use_aot).count("unfuse.attention") == 1
 
 
+class WithoutWeights(nn.Module):
+    """nn.MultiheadAttention that computes weights which nobody reads."""
+
+    def __init__(self, masked):
+        super().__init__()
+        torch.manual_seed(3)
+        self.attention = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
+        self.query = nn.Linear(WIDTH, WIDTH)
+        self.masked = masked
+
+    def forward(self, x):
+        mask = torch.ones(LENGTH, LENGTH).tril().log() if self.masked else None
+        return self.attention(self.query(x), x, x, need_weights=True, attn_mask=mask)[0]
+
+
 @pytest.mark.parametrize("masked", [False, True])
 def test_multi_head_attention_whose_weights_nobody_reads(masked, use_aot):
-    class Block(nn.Module):
-        def __init__(self):
-            super().__init__()
-            torch.manual_seed(3)
-            self.attention = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
-            self.query = nn.Linear(WIDTH, WIDTH)
-
-        def forward(self, x):
-            mask = torch.ones(LENGTH, LENGTH).tril().log() if masked else None
-            return self.attention(self.query(x), x, x, need_weights=True, attn_mask=mask)[0]
-
-    model = Block().eval().requires_grad_(False)
-    steps = _compare(model, _input(torch.float32), use_aot=use_aot)
+    model = WithoutWeights(masked).eval().requires_grad_(False)
+    steps = _compare(model, tokens(torch.float32), use_aot=use_aot)
     assert steps.count("unfuse.attention") == 1
