@@ -47,8 +47,9 @@ def where(s, row):
 
 def masked_fill(s, row):
     sizes = s.sizes()
-    value = s.tensor([], FLOATS) if row.name.endswith("Tensor") else s.number()
-    return [s.tensor(s.shrunk(sizes), FLOATS), s.tensor(s.shrunk(sizes), [torch.bool]), value]
+    dtypes = [*FLOATS, torch.int64, torch.bool]
+    value = s.tensor([], dtypes) if row.name.endswith("Tensor") else s.number()
+    return [s.tensor(s.shrunk(sizes), dtypes), s.tensor(s.shrunk(sizes), [torch.bool]), value]
 
 
 def gated(s, row):
