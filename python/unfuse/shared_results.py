@@ -1,4 +1,5 @@
-"""Results that share memory with one another: views of one tensor that the graph computes.
+"""Results that share memory with one another: views of one tensor that the graph computes, and
+that tensor several times.
 
 A compiled graph gives every result memory of its own. Where eager returns several views of one
 tensor, a later write to one must be seen through the others: the graph returns that tensor, and
@@ -27,19 +28,18 @@ from .traced_layout import TracedLayout
 class _Shown:
     """A result of eager, as a window on a result of the graph."""
 
-    result: int
     base: TracedLayout
     sizes: list[Dim]
     strides: list[Dim]
     offset: Dim
     dtype: torch.dtype
+    result: int = -1  #: of the graph
 
     @classmethod
-    def of(cls, value: torch.Tensor, base: torch.Tensor, result: int) -> _Shown:
+    def of(cls, value: torch.Tensor, base: torch.Tensor) -> _Shown:
         layout = TracedLayout.of(base)
         assert layout is not None
         return cls(
-            result,
             layout,
             [to_dim(size) for size in value.shape],
             [to_dim(stride) for stride in value.stride()],
@@ -73,22 +73,24 @@ class SharedResults:
         bases = _bases(traced.graph, returned)
         kept: list[Any] = []
         indices: dict[fx.Node, int] = {}
+
+        def keep(node: Any) -> int:
+            at = indices.setdefault(node, len(kept)) if isinstance(node, fx.Node) else len(kept)
+            if at == len(kept):
+                kept.append(node)
+            return at
+
         results: list[int | _Shown] = []
         needed: set[str] = set()
         for node in returned:
             base = bases.get(node) if isinstance(node, fx.Node) else None
-            if base is not None:
-                at = indices.get(base, len(kept))
-                shown = _Shown.of(node.meta["val"], base.meta["val"], at)
-                if shown.symbols() <= places.keys():
-                    if at == len(kept):
-                        kept.append(base)
-                    indices[base] = at
-                    needed |= shown.symbols()
-                    results.append(shown)
-                    continue
-            results.append(len(kept))
-            kept.append(node)
+            shown = _Shown.of(node.meta["val"], base.meta["val"]) if base is not None else None
+            if shown is None or not shown.symbols() <= places.keys():
+                results.append(keep(node))
+                continue
+            shown.result = keep(base)
+            needed |= shown.symbols()
+            results.append(shown)
         output.args = (tuple(kept),)
         return cls(results, {symbol: places[symbol] for symbol in needed})
 

@@ -109,6 +109,19 @@ def test_views_of_one_tensor_share_memory(use_aot, dynamic):
             assert_close(mine, theirs)
 
 
+def test_a_tensor_that_is_returned_in_several_guises(use_aot):
+    """Views that change nothing are the tensor itself in a traced graph."""
+
+    def function(x):
+        y = x * 3
+        return torch.broadcast_tensors(y, x)[0], x.sum(), y, y.float()
+
+    run, x = Compiled(function, use_aot=use_aot), torch.randn(3, 4)
+    broadcast, _, whole, same = run(x)
+    whole.zero_()
+    assert not broadcast.any() and not same.any()
+
+
 def test_views_of_what_was_written(use_aot):
     def function(x):
         y = x + 1
