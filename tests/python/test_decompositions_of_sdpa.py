@@ -106,6 +106,14 @@ def test_sdpa_of_other_shapes(tensors, options):
     check(lambda *t: sdpa(*t, **options), *tensors)
 
 
+@pytest.mark.parametrize("queries", [qkv(batch=()), [t[0, 0] for t in qkv()], qkv(batch=(2, 3))])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.float32])
+def test_a_mask_of_one_dimension_is_for_all_rows(queries, dtype):
+    """PyTorch refuses it beside a 4-D query alone."""
+    mask = torch.tensor([1, 0, 1, 1, 0]).to(dtype)
+    check(lambda *t: sdpa(*t), *queries, mask)
+
+
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_sdpa_of_symbolic_sizes(masked, is_causal):
