@@ -211,15 +211,20 @@ std::vector<Type> diagonal_type(const Arguments& arguments) {
 
 std::vector<Type> unfold_type(const Arguments& arguments) {
   TensorType result = tensor_type(arguments[0]);
-  const std::size_t dimension = real_dimension_of(arguments[1], result);
+  const std::size_t dimension = dimension_of(arguments[1], result);
   const Dim& size = arguments[2].dim();
   const Dim& step = arguments[3].dim();
-  if (less_equal(size, result.sizes[dimension]) == Answer::kNo || step == Dim(0)) {
-    refuse(fmt::format("windows of {} do not fit size {}", size.to_string(),
-                       result.sizes[dimension].to_string()));
+  const bool has_dimension = result.rank() > 0;
+  const Dim length = has_dimension ? result.sizes[dimension] : Dim(1);
+  if (less_equal(size, length) == Answer::kNo || step == Dim(0)) {
+    refuse(fmt::format("windows of {} do not fit size {}", size.to_string(), length.to_string()));
+  }
+  if (!has_dimension) {
+    insert_dimension(result, 0, size, 1);
+    return {result};
   }
   const Dim stride = result.strides[dimension];
-  result.sizes[dimension] = Dim::floordiv(result.sizes[dimension] - size, step) + Dim(1);
+  result.sizes[dimension] = Dim::floordiv(length - size, step) + Dim(1);
   result.strides[dimension] = stride * step;
   insert_dimension(result, result.sizes.size(), size, stride);
   return {result};

@@ -144,7 +144,8 @@ std::vector<Type> reverse_dimensions_type(const Arguments& arguments) {
 
 std::vector<Type> matrix_transpose_type(const Arguments& arguments) {
   TensorType result = tensor_type(arguments[0]);
-  if (result.rank() < 2) refuse(fmt::format("mT takes a matrix, not {}", to_string(result)));
+  if (result.rank() == 0) return {result};
+  if (result.rank() == 1) refuse(fmt::format("mT takes a matrix, not {}", to_string(result)));
   std::swap(result.sizes.end()[-1], result.sizes.end()[-2]);
   std::swap(result.strides.end()[-1], result.strides.end()[-2]);
   return {result};

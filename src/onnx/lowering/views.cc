@@ -115,7 +115,10 @@ Operand window_places(LoweringContext& context, const Dim& windows, std::int64_t
 /// Windows, gathered; their second dimension goes to the end.
 void unfold(const Node& node, LoweringContext& context) {
   const Value* input = node.input(0);
-  if (input->rank() == 0) refuse("it unfolds a tensor without dimensions");
+  if (input->rank() == 0) {
+    if (node.argument("size").integer() != 1) refuse("it takes nothing of one number");
+    return context.define(node.result(), context.unsqueeze(self(node, context), {0}));
+  }
   const std::int64_t axis = dimension(node, "dimension");
   const Operand places =
       window_places(context, node.result()->size(axis), node.argument("size").integer(),

@@ -61,7 +61,7 @@ def t(s, row):
 
 
 def matrix(s, row):
-    return [s.tensor(s.sizes(2, 4), ALL)]
+    return [s.tensor([] if s.chance(0.1) else s.sizes(2, 4), ALL)]
 
 
 def plain(s, row):
@@ -218,9 +218,10 @@ def diagonal(s, row):
 
 
 def unfold(s, row):
-    sizes = s.sizes(1, 3)
+    sizes = s.sizes(0, 3)
     at = s.dim(len(sizes))
-    return [s.tensor(sizes), at, s.rng.randint(0, sizes[at]), s.rng.randint(1, 3)]
+    length = sizes[at] if sizes else 1
+    return [s.tensor(sizes), at, s.rng.randint(0, length), s.rng.randint(1, 3)]
 
 
 SAMPLERS = {

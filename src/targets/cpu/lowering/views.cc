@@ -54,7 +54,8 @@ void lower_reverse(const Node& node, LoweringContext& context) {
 }
 
 void lower_matrix_transpose(const Node& node, LoweringContext& context) {
-  context.alias(node.result(), transposed(context.view(node.input(0)), -2, -1));
+  const View view = context.view(node.input(0));
+  context.alias(node.result(), view.rank() == 0 ? view : transposed(view, -2, -1));
 }
 
 void lower_select(const Node& node, LoweringContext& context) {
