@@ -31,11 +31,11 @@ def load(
 
     `fully_masked_rows` is what attention gives for a row whose keys are all masked: "op", what the
     op in the graph gives, or "zero". `arithmetic` is what 16-bit models multiply: "float32",
-    "bfloat16" (those of bfloat16), or "fastest", what is faster on this machine. `threads` 0 takes torch's number of
-    threads at each call when torch is loaded, else OMP_NUM_THREADS, else all cores. `model` is the
-    one to take from an archive of several, by its name there. What eager does to padded rows with
-    nested tensors is no option here (`padded_rows` is one of torch.compile): an exported program
-    holds no module to ask; its report says where it matters.
+    "bfloat16" (those of bfloat16), or "fastest", what is faster on this machine. `threads` 0 takes
+    torch's number of threads at each call when torch is loaded, else OMP_NUM_THREADS, else all
+    cores. `model` is the one to take from an archive of several, by its name there. What eager does
+    to padded rows with nested tensors is no option here (`padded_rows` is one of torch.compile): an
+    exported program holds no module to ask; its report says where it matters.
     """
     check_choice("fully_masked_rows", fully_masked_rows, ("op", "zero"))
     check_choice("arithmetic", arithmetic, ARITHMETIC)
