@@ -1,5 +1,8 @@
 #include "targets/cpu/kernels/machine_features.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,6 +13,18 @@ namespace unfuse::cpu {
 #if defined(__x86_64__)
 
 namespace {
+
+/// Not every compiler's __builtin_cpu_supports() knows "amx-tile" and "amx-bf16".
+bool has_tile_instructions() {
+  constexpr unsigned kBfloat16Tiles = 1U << 22;  // both are bits of edx in leaf 7
+  constexpr unsigned kTiles = 1U << 24;
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  return (edx & kTiles) != 0 && (edx & kBfloat16Tiles) != 0;
+}
 
 /// Linux keeps the eight kilobytes of tile registers for those processes that have asked for them.
 bool may_use_tiles() {
@@ -27,8 +42,8 @@ bool may_use_tiles() {
 bool has_bfloat16_products() { return __builtin_cpu_supports("avx512bf16") != 0; }
 
 bool has_tile_products() {
-  static const bool has_them = has_bfloat16_products() && __builtin_cpu_supports("amx-tile") != 0 &&
-                               __builtin_cpu_supports("amx-bf16") != 0 && may_use_tiles();
+  static const bool has_them =
+      has_bfloat16_products() && has_tile_instructions() && may_use_tiles();
   return has_them;
 }
 
