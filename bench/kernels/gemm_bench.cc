@@ -40,7 +40,8 @@ void run_packed_linear(benchmark::State& state, bool cold) {
   std::vector<PackedPtr> packed;
   std::vector<std::vector<void*>> operands;
   for (Random& weight : weights(in_features, out_features, cold)) {
-    packed.push_back(pack_linear_weight(weight.spec(), weight.data(), Packing::kFloat32, threads()));
+    packed.push_back(
+        pack_linear_weight(weight.spec(), weight.data(), Packing::kFloat32, threads()));
     operands.push_back({input.data(), packed_operand(*packed.back()), bias.data()});
     if (spec.residual) operands.back().push_back(residual.data());
     operands.back().push_back(output.data());
