@@ -17,6 +17,19 @@ double machine_epsilon(DType dtype) {
   }
 }
 
+double largest_number(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64:
+      return std::numeric_limits<double>::max();
+    case DType::kFloat16:
+      return 65504;
+    case DType::kBFloat16:
+      return 0x1.fep127;
+    default:
+      return std::numeric_limits<float>::max();
+  }
+}
+
 std::int64_t wrapped(std::int64_t number, DType dtype) {
   if (dtype == DType::kBool) return number != 0 ? 1 : 0;
   const int unused = 64 - 8 * static_cast<int>(dtype_size(dtype));

@@ -289,23 +289,24 @@ SAMPLES["dot product attention, any sizes"] = Sample(
 
 # --- Functions of every kind
 
-for name, function in test_core_aten.FUNCTIONS.items():
-    assert callable(function), name
+#: Cases of what ONNX has no form of, or not in every opset: apart, so that all others are exported.
+WITHOUT_ONNX_FORM = {
+    *"steps logarithms angles float_power logsumexp nansum pools3d".split(),  # of test_core_aten
+    "integers",  # of test_normalize
+}
+#: Samples that hold such an op.
+REFUSED = {"read: lists", "functions without ONNX form", "forms without ONNX form"}
 CORE = {name: (f, torch.randn(3, 5, 16)) for name, f in test_core_aten.FUNCTIONS.items()}
 FORMS = {name: tuple(case) for name, case in test_normalize.CASES.items()}
-#: What ONNX has no form of, or not in every opset: listed apart, so that all others are exported.
-WITHOUT_ONNX_FORM = {"integers"}
-#: Samples that hold such an op.
-REFUSED = {"read: lists", *(f"form: {name}" for name in WITHOUT_ONNX_FORM)}
-for index, cases in enumerate(batches(CORE, 24)):
-    # Some take the third row.
-    SAMPLES[f"functions {index}"] = together(cases, dynamic=any_rows(cases), changes=(3, 1))
-for index, cases in enumerate(
-    batches({name: case for name, case in FORMS.items() if name not in WITHOUT_ONNX_FORM}, 28)
+for kind, cases, size, options in (
+    ("functions", CORE, 24, {"changes": (3, 1)}),  # some take the third row
+    ("forms", FORMS, 28, {}),
 ):
-    SAMPLES[f"forms {index}"] = together(cases, dynamic=any_rows(cases))
-for name in WITHOUT_ONNX_FORM:
-    SAMPLES[f"form: {name}"] = together({name: FORMS[name]})
+    left_out = {name: case for name, case in cases.items() if name in WITHOUT_ONNX_FORM}
+    said = {name: case for name, case in cases.items() if name not in left_out}
+    SAMPLES[f"{kind} without ONNX form"] = together(left_out)
+    for index, batch in enumerate(batches(said, size)):
+        SAMPLES[f"{kind} {index}"] = together(batch, dynamic=any_rows(batch), **options)
 SAMPLES["composites"] = together(
     {name: (f, test_composites.X) for name, f in test_composites.TAKEN_APART.items()}, apart=True
 )

@@ -43,6 +43,29 @@ FUNCTIONS = {
     "logsigmoid": F.logsigmoid,
     "gelu": lambda x: F.gelu(x) + F.gelu(x, approximate="tanh"),
     "exp2_frac": lambda x: torch.exp2(x) + torch.frac(x),
+    "numbers_tested": lambda x: torch.stack(
+        [
+            f(x.masked_fill(x > 1, torch.inf).masked_fill(x < -1, -torch.inf) * (x != x[0, 0, 0]))
+            for f in (torch.isfinite, torch.isposinf, torch.isneginf)
+        ]
+    ),
+    "nan_to_num": lambda x: (
+        (x.masked_fill(x > 1, torch.inf) * x.masked_fill(x < 0, 0).sign()).nan_to_num()
+        + (x / (x > 0)).nan_to_num(1.0, 2.0, 3.0)
+    ),
+    "steps": lambda x: torch.heaviside(x.round(), x) + torch.sgn(x),
+    "fill_by_tensor": lambda x: x.masked_fill(x > 0, x[0, 0, 0]),
+    "logit": lambda x: torch.logit(x.sigmoid()) + torch.logit(x, 0.1),
+    "logarithms": lambda x: torch.xlogy(x.round(), x.exp()) + torch.logaddexp(x, 2 * x[0]),
+    "angles": lambda x: torch.sinc(x.round() + x[0]) + torch.deg2rad(x) + torch.rad2deg(x) / 60,
+    "lerp": lambda x: torch.lerp(x, x.flip(0), x[0]) + torch.lerp(x, x.flip(1), 0.7),
+    "float_power": lambda x: torch.float_power(x.exp(), 2) + torch.float_power(x.exp(), x),
+    "logsumexp": lambda x: (
+        x.logsumexp(-1) + (20 * x).logsumexp((0, 2)) + x.masked_fill(x < 9, -torch.inf).logsumexp(2)
+    ),
+    "nansum": lambda x: (x / (x > 0)).nansum(-1) + (0 * x / (x > 0)).nansum(-1),
+    "eye": lambda x: x @ torch.eye(16, dtype=x.dtype) @ torch.eye(16, 3, dtype=x.dtype),
+    "pools3d": lambda x: F.max_pool3d(x[None], 2) + F.adaptive_avg_pool3d(x[None], (1, 2, 8)),
     "softmax": lambda x: x.softmax(-1) + x.log_softmax(0) + F.softmin(x, 1),
     "softmax_dtype": lambda x: torch.softmax(x, 1, dtype=torch.float64),
     "safe_softmax": lambda x: torch.ops.aten._safe_softmax(

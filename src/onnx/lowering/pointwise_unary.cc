@@ -6,6 +6,7 @@
 
 #include "onnx/lowering/families.h"
 #include "onnx/lowering/pointwise.h"
+#include "ops/numbers_of_dtypes.h"
 
 namespace unfuse::onnx {
 
@@ -283,19 +284,6 @@ void logit(const Node& node, LoweringContext& context) {
   context.define(node.result(), context.emit("Log", {context.emit("Div", {x, rest})}));
 }
 
-double largest(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat64:
-      return std::numeric_limits<double>::max();
-    case DType::kFloat16:
-      return 65504;
-    case DType::kBFloat16:
-      return 0x1.fep127;
-    default:
-      return std::numeric_limits<float>::max();
-  }
-}
-
 void nan_to_num(const Node& node, LoweringContext& context) {
   const DType dtype = node.result()->dtype();
   if (!is_floating_point(dtype)) {
@@ -309,8 +297,8 @@ void nan_to_num(const Node& node, LoweringContext& context) {
   const auto equals = [&](double sign) {
     return context.emit("Equal", {x, infinity(context, x, sign)}, DType::kBool);
   };
-  Operand result = context.where(equals(1), replacement("posinf", largest(dtype)), x);
-  result = context.where(equals(-1), replacement("neginf", -largest(dtype)), result);
+  Operand result = context.where(equals(1), replacement("posinf", ops::largest_number(dtype)), x);
+  result = context.where(equals(-1), replacement("neginf", -ops::largest_number(dtype)), result);
   const Operand is_nan = context.emit("IsNaN", {x}, DType::kBool);
   context.define(node.result(), context.where(is_nan, replacement("nan", 0), result));
 }

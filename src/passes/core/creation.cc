@@ -1,4 +1,4 @@
-// tril and triu, as comparisons of positions.
+// tril, triu and eye, as comparisons of positions.
 #include "passes/core/rewrites.h"
 
 namespace unfuse::passes {
@@ -30,7 +30,19 @@ Replacement triu(RewriteContext& at, const Node& node) {
   return triangle(at, node, "aten.ge.Tensor");
 }
 
-constexpr RewriteRow kRows[] = {{"aten.tril.default", tril}, {"aten.triu.default", triu}};
+// Ones where the row is the column.
+Replacement eye(RewriteContext& at, const Node& node) {
+  Builder& builder = at.builder;
+  const TensorType& type = node.result()->tensor();
+  Value* rows = view(builder, positions(builder, type.sizes[0]), {type.sizes[0], 1});
+  Value* same = call(builder, "aten.eq.Tensor", {rows, positions(builder, type.sizes[1])});
+  return replace_by(convert(builder, same, type.dtype));
+}
+
+constexpr RewriteRow kRows[] = {{"aten.tril.default", tril},
+                                {"aten.triu.default", triu},
+                                {"aten.eye.default", eye},
+                                {"aten.eye.m", eye}};
 
 }  // namespace
 

@@ -9,10 +9,13 @@
 namespace unfuse::passes {
 
 std::span<const RewriteRow> core_creation();
+std::span<const RewriteRow> core_functions();
 std::span<const RewriteRow> core_norms();
+std::span<const RewriteRow> core_numbers();
 std::span<const RewriteRow> core_pointwise();
 std::span<const RewriteRow> core_pooling();
 std::span<const RewriteRow> core_products();
+std::span<const RewriteRow> core_reductions();
 std::span<const RewriteRow> core_softmax();
 std::span<const RewriteRow> core_views();
 

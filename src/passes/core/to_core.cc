@@ -12,8 +12,9 @@ namespace {
 
 RewriteTable make_table() {
   RewriteTable table;
-  for (const auto& rows : {core_creation(), core_norms(), core_pointwise(), core_pooling(),
-                           core_products(), core_softmax(), core_views()}) {
+  for (const auto& rows :
+       {core_creation(), core_functions(), core_norms(), core_numbers(), core_pointwise(),
+        core_pooling(), core_products(), core_reductions(), core_softmax(), core_views()}) {
     table.add(rows);
   }
   return table;

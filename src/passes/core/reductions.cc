@@ -1,0 +1,57 @@
+// Reductions that are not core.
+#include <algorithm>
+#include <limits>
+
+#include "passes/core/rewrites.h"
+
+namespace unfuse::passes {
+namespace {
+
+bool may_be_empty(const Value* value) {
+  const auto& sizes = value->sizes();
+  return std::find(sizes.begin(), sizes.end(), Dim(0)) != sizes.end();
+}
+
+// log(sum(exp(x - largest))) + largest, where that is finite. Of nothing there is no largest.
+Replacement logsumexp(RewriteContext& at, const Node& node) {
+  Builder& builder = at.builder;
+  if (may_be_empty(node.input(0))) return kKeep;
+  Value* self = convert(builder, node.input(0), node.result()->dtype());
+  const Argument& dim = node.argument("dim");
+  const Argument& keepdim = node.argument("keepdim");
+  const auto largest_of = [&](const Argument& keep) {
+    Value* largest = call(builder, "aten.amax.default", {self, dim, keep});
+    Value* is_infinite = call(builder, "aten.isinf.default", {largest});
+    Value* zero = scalar(builder, Argument(0), largest->dtype());
+    return call(builder, "aten.where.self", {is_infinite, zero, largest});
+  };
+  Value* distance = call(builder, "aten.sub.Tensor", {self, largest_of(Argument(true))});
+  Value* sum = call(builder, "aten.sum.dim_IntList",
+                    {call(builder, "aten.exp.default", {distance}), dim, keepdim});
+  Value* logarithm = call(builder, "aten.log.default", {sum});
+  return replace_by(call(builder, "aten.add.Tensor", {logarithm, largest_of(keepdim)}));
+}
+
+// NaN counts as zero.
+Value* numbers_of(Builder& builder, Value* self) {
+  if (!is_floating_point(self->dtype())) return self;
+  Value* zero = scalar(builder, Argument(0), self->dtype());
+  return call(builder, "aten.where.self",
+              {call(builder, "aten.isnan.default", {self}), zero, self});
+}
+
+Replacement nansum(RewriteContext& at, const Node& node) {
+  return replace_by(
+      call(at.builder, "aten.sum.dim_IntList",
+           {numbers_of(at.builder, node.input(0)), node.argument("dim"), node.argument("keepdim")},
+           {{"dtype", node.argument("dtype")}}));
+}
+
+constexpr RewriteRow kRows[] = {{"aten.logsumexp.default", logsumexp},
+                                {"aten.nansum.default", nansum}};
+
+}  // namespace
+
+std::span<const RewriteRow> core_reductions() { return kRows; }
+
+}  // namespace unfuse::passes
