@@ -96,6 +96,7 @@ Step move_dims(const ViewCall& call) {
                                  : argument.integers();
   };
   const std::int64_t rank = call.self->rank();
+  if (rank == 0) return identity(call);
   const std::vector<std::int64_t> sources = list(call.node.argument(1));
   const std::vector<std::int64_t> destinations = list(call.node.argument(2));
   std::vector<std::int64_t> order(static_cast<std::size_t>(rank), -1);

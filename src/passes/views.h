@@ -57,6 +57,10 @@ std::optional<ViewStep> view_step(const Node& node, int result, const SymbolRang
 /// aliasing: where torch runs them, both lie in one place. The value itself when it is no view.
 Value* viewed_base(Value* value);
 
+/// Of broadcast_tensors and meshgrid, whose results are views of one operand each: the views, one a
+/// result. Empty for other ops.
+std::vector<Value*> views_of_several(Builder& builder, const Node& node);
+
 /// The ops that view_step() knows.
 std::vector<std::string_view> view_op_names();
 

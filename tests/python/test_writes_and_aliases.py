@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import unfuse
 from compiling import Compiled, assert_close
 
 
@@ -135,3 +136,25 @@ def test_views_of_what_was_written(use_aot):
         assert_close(mine, theirs)
     whole.zero_()
     assert not first.any() and not rest.any()
+
+
+class BroadcastsAndWrites(torch.nn.Module):
+    """Views that the schemas of the ops that make them do not mark."""
+
+    def forward(self, x, y):
+        z = y * 2
+        first, second = torch.broadcast_tensors(x, z)
+        first.mul_(3)
+        second[0].zero_()
+        rows, columns = torch.meshgrid(x[0], z[:, 0], indexing="xy")
+        return rows + columns, z, torch.tensor(2.0).movedim(0, -1) + x.sum()
+
+
+def test_writes_through_views_of_several_tensors(tmp_path):
+    x, y = torch.randn(3, 4), torch.randn(3, 4)
+    model, inputs, expected_inputs = BroadcastsAndWrites(), (x.clone(), y), (x.clone(), y)
+    program = torch.export.export(model, (x.clone(), y), strict=False)
+    torch.export.save(program, tmp_path / "model.pt2")
+    have, want = unfuse.load(tmp_path / "model.pt2")(*inputs), model(*expected_inputs)
+    for mine, theirs in zip((*have, *inputs), (*want, *expected_inputs), strict=True):
+        assert_close(mine, theirs)

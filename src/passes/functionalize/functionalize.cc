@@ -289,12 +289,27 @@ void check_pure(const Graph& graph) {
   }
 }
 
+/// What is written through a view that one node makes of its second operand, say, is found only
+/// where that view is a node of its own.
+void split_views_of_several(Graph& graph) {
+  for (Node* node : graph.nodes()) {
+    Builder builder(graph, node);
+    const std::vector<Value*> views = views_of_several(builder, *node);
+    if (views.empty()) continue;
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      graph.replace_all_uses(node->results()[i], views[i]);
+    }
+    graph.erase(node);
+  }
+}
+
 }  // namespace
 
 void functionalize(Graph& graph) {
   refuse_unknown_mutations(graph);
   refuse_hidden_mutations(graph);
   if (!mutates(graph)) return;
+  split_views_of_several(graph);
   Functionalizer(graph).run();
   check_pure(graph);
 }

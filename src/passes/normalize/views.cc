@@ -63,14 +63,8 @@ Replacement view(RewriteContext& at, const Node& node) {
   return values;
 }
 
-// broadcast_tensors(tensors): one expand each.
-Replacement broadcast_tensors(RewriteContext& at, const Node& node) {
-  const Argument::Tensors& tensors = node.argument(0).tensors();
-  std::vector<Value*> values;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    values.push_back(expand(at.builder, tensors[i], node.results().at(i)->sizes()));
-  }
-  return values;
+Replacement each_its_own_view(RewriteContext& at, const Node& node) {
+  return views_of_several(at.builder, node);
 }
 
 // native_dropout(x, p, train=False): x and a mask of ones.
@@ -86,7 +80,10 @@ Replacement native_dropout(RewriteContext& at, const Node& node) {
 std::vector<RewriteRow> make_rows() {
   std::vector<RewriteRow> rows;
   for (const std::string_view op : view_op_names()) rows.push_back({op, view});
-  rows.push_back({"aten.broadcast_tensors.default", broadcast_tensors});
+  for (const char* op :
+       {"aten.broadcast_tensors.default", "aten.meshgrid.default", "aten.meshgrid.indexing"}) {
+    rows.push_back({op, each_its_own_view});
+  }
   rows.push_back({"aten.native_dropout.default", native_dropout});
   return rows;
 }

@@ -76,7 +76,7 @@ def permute(s, row):
 
 
 def move_dimension(s, row):
-    sizes = s.sizes(1, 4)
+    sizes = s.sizes(0, 4)
     if row.name.endswith(".int"):
         return [s.tensor(sizes), s.dim(len(sizes)), s.dim(len(sizes))]
     count = s.rng.randint(0, len(sizes))
