@@ -56,9 +56,10 @@ def describe(value: Any, name: str, written: bool = False) -> Description:
 
 
 def _describe_torch(tensor: Any, name: str) -> Description:
-    if tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided":
+    if tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided" or tensor.is_nested:
+        kind = "nested tensor" if tensor.is_nested else "tensor"
         raise Error(
-            f"a tensor on {tensor.device} with layout {tensor.layout}",
+            f"a {kind} on {tensor.device} with layout {tensor.layout}",
             where=f"argument {name}",
             hint="pass a dense tensor on the CPU",
         )

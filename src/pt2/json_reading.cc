@@ -173,10 +173,10 @@ bool Json::boolean() const {
   return value.get<bool>();
 }
 
-void Json::fail(const std::string& message) const {
+void Json::fail(const std::string& message, const std::string& hint) const {
   std::string path = document_->path_of(value_);
   if (path.empty()) path = "the top level";
-  pt2::fail(document_->file(), "'" + document_->member() + "' at " + path + ": " + message);
+  pt2::fail(document_->file(), "'" + document_->member() + "' at " + path + ": " + message, hint);
 }
 
 void Json::fail_kind(const char* expected) const {

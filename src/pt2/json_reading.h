@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "pt2/failure.h"
+
 namespace unfuse::pt2 {
 
 class JsonDocument;
@@ -46,7 +48,7 @@ class Json {
   bool boolean() const;
 
   /// Throws Error (kInvalidFile) about this value.
-  [[noreturn]] void fail(const std::string& message) const;
+  [[noreturn]] void fail(const std::string& message, const std::string& hint = kDamagedHint) const;
   const JsonDocument& document() const { return *document_; }
 
  private:

@@ -45,6 +45,19 @@ void define_as(Scope& scope, const Json& name, const Argument& argument) {
   name.fail("'" + name.string() + "' stands for neither a tensor nor a number");
 }
 
+// torch.export records the types that ops gave under an autocast around it, and not the autocast:
+// in torch, too, such a program gives other dtypes than it was exported with.
+constexpr const char* kAutocastHint =
+    "if the model was exported under torch.autocast, move that into its forward, and save "
+    "program.run_decompositions(); else the file is damaged";
+
+bool gives_half(const Node& node) {
+  return std::any_of(node.results().begin(), node.results().end(), [](const Value* result) {
+    return result->is_tensor() &&
+           (result->dtype() == DType::kFloat16 || result->dtype() == DType::kBFloat16);
+  });
+}
+
 }  // namespace
 
 bool is_pure_scalar_target(const std::string& target) {
@@ -205,7 +218,8 @@ void NodeImporter::check_recorded_types(const Json& node, const Node& made) cons
   try {
     check_types(made, graph_->symbols);
   } catch (const Error& error) {
-    node.fail(place_of(made.op().name, made.origin()) + ": " + error.message());
+    node.fail(place_of(made.op().name, made.origin()) + ": " + error.message(),
+              gives_half(made) ? kAutocastHint : kDamagedHint);
   }
 }
 

@@ -405,6 +405,36 @@ def test_sizes_of_elements_are_no_damage(tmp_path):
     assert raised.value.kind == "unsupported"
 
 
+def test_exported_under_autocast(tmp_path):
+    model, x = nn.Sequential(nn.Linear(4, 4)).eval(), torch.randn(3, 4)
+    with torch.autocast("cpu", torch.bfloat16):
+        program = torch.export.export(model, (x,), strict=False)
+    assert program.module()(x).dtype == torch.float32  # not what was recorded
+    torch.export.save(program, tmp_path / "m.pt2")
+    with pytest.raises(unfuse.Error, match="autocast, move that into its forward"):
+        unfuse.load(tmp_path / "m.pt2")
+
+    class Autocast(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, x):
+            with torch.autocast("cpu", torch.bfloat16):
+                return self.model(x)
+
+    program = torch.export.export(Autocast(), (x,)).run_decompositions()
+    torch.export.save(program, tmp_path / "m.pt2")
+    assert_close(unfuse.load(tmp_path / "m.pt2")(x), Autocast()(x))
+
+
+def test_tensors_that_are_not_dense(linear):
+    _, path, x = linear
+    for given, words in [(x.to_sparse(), "sparse"), (torch.nested.nested_tensor([x, x]), "nested")]:
+        with pytest.raises(unfuse.Error, match=words):
+            unfuse.load(path)(given)
+
+
 def test_falling_numbers_of_a_symbolic_size(tmp_path):
     class Falling(nn.Module):
         def forward(self, x):
