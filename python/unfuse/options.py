@@ -38,8 +38,8 @@ class Options:
     #: Padded rows of an nn.TransformerEncoder that eager would run with nested tensors:
     #: "compiled" computes them, as every compiled graph does; "zero" gives eager's zeros.
     padded_rows: str = "compiled"
-    #: What models of bfloat16 multiply: "bfloat16" (an error where the machine cannot), "float32",
-    #: or "fastest", what is faster on this machine. Sums are float32 in any case.
+    #: What 16-bit models multiply: "float32", "bfloat16" (those of bfloat16; an error where the
+    #: machine cannot), or "fastest", what is faster on this machine. Sums are float32 in any case.
     arithmetic: str = "fastest"
     #: Log a report of every graph.
     verbose: bool = False

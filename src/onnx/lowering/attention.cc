@@ -127,10 +127,7 @@ Operand spelled_out(LoweringContext& context, const Call& call) {
 
 // --- By ONNX's op
 
-bool has_elements(const Value* value) {
-  const auto& sizes = value->sizes();
-  return std::find(sizes.begin(), sizes.end(), Dim(0)) == sizes.end();
-}
+bool has_elements(const Value* value) { return value->tensor().numel() != Dim(0); }
 
 /// ONNX Runtime computes it in float32 at most, and not of nothing. Either side is multiplied by
 /// the root of the scale.

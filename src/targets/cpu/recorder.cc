@@ -38,6 +38,7 @@ std::string names_of(const std::vector<const Node*>& nodes) {
   return names;
 }
 
+/// Split products stand for those of float32, and are measured by its limit, which they may pass.
 bool multiplies_bfloat16(const Node* node) {
   return packing_of(products_of(*node)) == Packing::kPairs;
 }

@@ -11,7 +11,7 @@
 //
 // bfloat16 has fewer digits than float16, and what multiplies float16 itself (AVX512-FP16) sums in
 // it too. But a float16 is the sum of two bfloat16. Tiles multiply so fast that three products of
-// such parts take a third of the time of one in float32: so do linear layers of float16
+// such parts take less time than one in float32: so do linear layers of float16
 // (products="split"). Attention does not: it is float32.
 #include <unordered_set>
 #include <vector>

@@ -14,6 +14,7 @@
 
 #include "ir/builder.h"
 #include "ops/catalogue.h"
+#include "ops/numbers_of_dtypes.h"
 #include "targets/cpu/fusion/fusion.h"
 
 namespace unfuse::cpu {
@@ -56,9 +57,6 @@ bool is_conversion(const Node& node) {
 bool is_exact_in_16_bits(DType dtype) {
   return dtype == DType::kBool || dtype == DType::kInt8 || dtype == DType::kUInt8;
 }
-
-/// The largest finite value.
-double largest(DType dtype) { return dtype == DType::kFloat16 ? 65504.0 : 0x1.FEp127; }
 
 class Widening {
  public:
@@ -137,7 +135,7 @@ class Widening {
   /// What infinities become by default depends on the dtype.
   void keep_limits(Node* node) {
     if (!is_narrow(node->result())) return;
-    const double limit = largest(node->result()->dtype());
+    const double limit = ops::largest_number(node->result()->dtype());
     for (const auto& [name, value] : {std::pair("posinf", limit), std::pair("neginf", -limit)}) {
       if (!node->argument(name).is_none()) continue;
       graph_.set_argument(node, node->op().schema.index_of(name), value);

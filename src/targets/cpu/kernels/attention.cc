@@ -413,9 +413,14 @@ const std::int64_t* AttentionKernel::causal_limits(const Block& block, std::int6
 float AttentionKernel::query_magnitude(const Block& block, std::int64_t first,
                                        std::int64_t rows) const {
   float largest = 0;
-  for (std::int64_t row = first; row < first + rows; ++row) {
+  std::int64_t count = 0;
+  for (std::int64_t row = first; row < first + rows; row += count) {
+    // Those of one head are at one distance.
+    const std::int64_t left_of_head = block.rows.rows_a_head - row % block.rows.rows_a_head;
+    count = std::min(first + rows - row, left_of_head);
     const float* query = block.query + block.rows.offset(shape_.query, row);
-    largest = std::max(largest, functions_.largest_magnitude(query, 0, 1, shape_.depth));
+    largest = std::max(largest,
+                       functions_.largest_magnitude(query, shape_.query.row, count, shape_.depth));
   }
   return largest;
 }

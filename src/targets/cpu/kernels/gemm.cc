@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "targets/cpu/kernels/aligned_buffer.h"
+#include "targets/cpu/kernels/bfloat16_rows.h"
 #include "targets/cpu/kernels/empty_product.h"
-#include "targets/cpu/kernels/pair_rows.h"
 #include "targets/cpu/kernels/panel_gemm.h"
 #include "targets/cpu/kernels/panel_pack.h"
 #include "targets/cpu/kernels/product_split.h"

@@ -1,15 +1,12 @@
 #include "targets/cpu/kernels/tile_product.h"
 
+#if defined(__x86_64__)
+
 #include <algorithm>
-#include <cstddef>
+#include <type_traits>
 #include <utility>
 
-#include "targets/cpu/kernels/kernel.h"
-#include "targets/cpu/rounding.h"
-
 namespace unfuse::cpu {
-
-#if defined(__x86_64__)
 
 TileRegisters::TileRegisters() {
   struct TileSizes {
@@ -132,15 +129,6 @@ double multiply_tiles_in_registers(std::int64_t rounds) {
   return 2 * kMultiplyAdds * static_cast<double>(rounds);
 }
 
-#else
-
-constexpr const char* kName = "products of tiles";
-constexpr const char* kNoRegisters = "a machine without tile registers";
-
-void multiply_tiles(const TileProduct& /*product*/) { require(false, kName, kNoRegisters); }
-
-double multiply_tiles_in_registers(std::int64_t /*rounds*/) { return 0; }
+}  // namespace unfuse::cpu
 
 #endif
-
-}  // namespace unfuse::cpu

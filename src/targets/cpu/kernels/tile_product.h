@@ -1,4 +1,4 @@
-// Products of bfloat16 by the tile registers of AMX.
+// Products of bfloat16 by the tile registers of AMX: on x86-64, and where has_tile_products().
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,7 @@ struct TileProduct {
 };
 
 /// The registers, in full size as long as it lives: for a short time, since other libraries may
-/// want other sizes, and threads whose registers are in use are dearer to switch. Only where
-/// has_tile_products().
+/// want other sizes, and threads whose registers are in use are dearer to switch.
 class TileRegisters {
  public:
   TileRegisters();

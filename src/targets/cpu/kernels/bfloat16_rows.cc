@@ -1,4 +1,4 @@
-#include "targets/cpu/kernels/pair_rows.h"
+#include "targets/cpu/kernels/bfloat16_rows.h"
 
 #include <algorithm>
 #include <vector>
