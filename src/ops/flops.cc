@@ -36,8 +36,9 @@ Dim general_convolution(const Node& node) {
 
 // query[..., H, L, D] times every key, and the weights [..., H, L, S] times every value.
 Dim attention(const Node& node) {
-  const Dim keys = node.input(1)->size(-2);
-  return Dim(2) * keys * (node.input(0)->tensor().numel() + node.result()->tensor().numel());
+  const std::vector<Dim>& sizes = node.result()->sizes();
+  const Dim rows = product(std::vector<Dim>(sizes.begin(), sizes.end() - 1));
+  return Dim(2) * node.input(1)->size(-2) * rows * (node.input(0)->size(-1) + sizes.back());
 }
 
 constexpr Row kRows[] = {

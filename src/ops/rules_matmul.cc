@@ -62,52 +62,59 @@ std::vector<Dim> batch_of(const TensorType& type) {
   return {type.sizes.begin(), type.sizes.end() - 2};
 }
 
-/// Attention's result: query's sizes with the value's head size.
-TensorType attended(const Arguments& arguments) {
-  const TensorType& query = tensor_type(arguments[0]);
-  const TensorType& key = tensor_type(arguments[1]);
-  const TensorType& value = tensor_type(arguments[2]);
-  if (query.rank() < 2 || key.rank() != query.rank() || value.rank() != query.rank()) {
+/// What holds of every form: rank, dtype, head size and length fit, batch dimensions aside.
+void check_attended(const TensorType& query, const TensorType& key, const TensorType& value) {
+  if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2) {
     refuse(
-        fmt::format("attention takes query, key and value of one rank, 2 or more, not {}, {}, {}",
+        fmt::format("attention takes query, key and value of two dimensions or more, not {}, {}, "
+                    "{}",
                     query.rank(), key.rank(), value.rank()));
   }
   check_dtype(query, key);
   check_dtype(query, value);
   check_equal(query.sizes.back(), key.sizes.back(), "head sizes of query and key");
   check_equal(key.sizes.end()[-2], value.sizes.end()[-2], "lengths of key and value");
-  std::vector<Dim> sizes = query.sizes;
-  sizes.back() = value.sizes.back();
-  return contiguous_like(query, query.dtype, std::move(sizes));
 }
 
-void check_mask(const Argument& mask, const TensorType& query, const TensorType& key) {
+std::vector<Dim> with_last_two(std::vector<Dim> batch, const Dim& rows, const Dim& columns) {
+  batch.push_back(rows);
+  batch.push_back(columns);
+  return batch;
+}
+
+/// The mask is added to the scores where they lie: it makes them no larger.
+void check_mask(const Argument& mask, const std::vector<Dim>& scores) {
   if (mask.is_none()) return;
   const TensorType& type = tensor_type(mask);
   if (type.dtype != DType::kBool && !is_floating_point(type.dtype)) {
     refuse(fmt::format("attention takes a bool or floating mask, not {}", dtype_name(type.dtype)));
   }
-  std::vector<Dim> scores = query.sizes;
-  scores.back() = key.sizes.end()[-2];
-  if (broadcast(scores, type.sizes).size() != scores.size()) {
-    refuse("the mask has more dimensions than the scores");
+  const std::vector<Dim> together = broadcast(scores, type.sizes);
+  if (together.size() != scores.size()) refuse("the mask has more dimensions than the scores");
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    check_equal(together[i], scores[i], "sizes of the scores and of the mask that they are under");
   }
 }
 
-/// Every head of key and value serves as many of query's.
-void check_heads(const TensorType& query, const TensorType& key, const TensorType& value) {
-  if (query.rank() < 3) return;
-  for (std::size_t i = 0; i + 3 < query.sizes.size(); ++i) {
-    check_equal(query.sizes[i], key.sizes[i], "batch sizes of query and key");
-    check_equal(query.sizes[i], value.sizes[i], "batch sizes of query and value");
-  }
-  const Dim& heads = query.sizes.end()[-3];
-  check_equal(key.sizes.end()[-3], value.sizes.end()[-3], "head counts of key and value");
+/// Every head of key or value serves as many of query's.
+void check_shared(const Dim& heads, const Dim& shared, const char* whose) {
   const auto of_query = heads.constant();
-  const auto of_key = key.sizes.end()[-3].constant();
-  if (of_query && of_key && (*of_key == 0 ? *of_query != 0 : *of_query % *of_key != 0)) {
-    refuse(fmt::format("{} heads of query cannot share {} of key", *of_query, *of_key));
-  }
+  const auto of_part = shared.constant();
+  if (!of_query || !of_part) return;
+  if (*of_part == 0 ? *of_query == 0 : *of_query % *of_part == 0) return;
+  refuse(fmt::format("{} heads of query cannot share {} of {}", *of_query, *of_part, whose));
+}
+
+/// Batch dimensions and heads of key or value, heads as many as the query has where they are
+/// shared.
+std::vector<Dim> repeated_batch(const TensorType& query, const TensorType& part, bool shares_heads,
+                                const char* whose) {
+  std::vector<Dim> batch = batch_of(part);
+  if (!shares_heads) return batch;
+  if (query.rank() < 3 || part.rank() < 3) refuse("enable_gqa needs a dimension of heads");
+  check_shared(query.sizes.end()[-3], batch.back(), whose);
+  batch.back() = query.sizes.end()[-3];
+  return batch;
 }
 
 }  // namespace
@@ -192,25 +199,44 @@ std::vector<Type> outer_type(const Arguments& arguments) {
 }
 
 std::vector<Type> attention_type(const Arguments& arguments) {
-  TensorType result = attended(arguments);
   const TensorType& query = tensor_type(arguments[0]);
   const TensorType& key = tensor_type(arguments[1]);
-  check_heads(query, key, tensor_type(arguments[2]));
-  check_mask(arguments[3], query, key);
-  return {result};
+  const TensorType& value = tensor_type(arguments[2]);
+  check_attended(query, key, value);
+  if (key.rank() != query.rank() || value.rank() != query.rank()) {
+    refuse(fmt::format("attention takes query, key and value of one rank, not {}, {}, {}",
+                       query.rank(), key.rank(), value.rank()));
+  }
+  for (std::size_t i = 0; i + 3 < query.sizes.size(); ++i) {
+    check_equal(query.sizes[i], key.sizes[i], "batch sizes of query and key");
+    check_equal(query.sizes[i], value.sizes[i], "batch sizes of query and value");
+  }
+  if (query.rank() > 2) {
+    check_equal(key.sizes.end()[-3], value.sizes.end()[-3], "head counts of key and value");
+    check_shared(query.sizes.end()[-3], key.sizes.end()[-3], "key");
+  }
+  check_mask(arguments[3],
+             with_last_two(batch_of(query), query.sizes.end()[-2], key.sizes.end()[-2]));
+  return {
+      contiguous_like(query, query.dtype,
+                      with_last_two(batch_of(query), query.sizes.end()[-2], value.sizes.back()))};
 }
 
-// (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+// (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa): two products, whose
+// batch dimensions broadcast as those of matmul do.
 std::vector<Type> scaled_dot_product_attention_type(const Arguments& arguments) {
-  const bool grouped = arguments[7].boolean();
-  if (grouped) return attention_type(arguments);
-  TensorType result = attended(arguments);
-  const std::vector<Dim> batch = broadcast(
-      batch_of(result),
-      broadcast(batch_of(tensor_type(arguments[1])), batch_of(tensor_type(arguments[2]))));
-  std::vector<Dim> sizes = batch;
-  sizes.insert(sizes.end(), result.sizes.end() - 2, result.sizes.end());
-  return {contiguous_like(result, result.dtype, std::move(sizes))};
+  const TensorType& query = tensor_type(arguments[0]);
+  const TensorType& key = tensor_type(arguments[1]);
+  const TensorType& value = tensor_type(arguments[2]);
+  check_attended(query, key, value);
+  const bool shares_heads = arguments[7].boolean();
+  const Dim& rows = query.sizes.end()[-2];
+  const std::vector<Dim> batch_of_scores =
+      broadcast(batch_of(query), repeated_batch(query, key, shares_heads, "key"));
+  check_mask(arguments[3], with_last_two(batch_of_scores, rows, key.sizes.end()[-2]));
+  const std::vector<Dim> batch =
+      broadcast(batch_of_scores, repeated_batch(query, value, shares_heads, "value"));
+  return {contiguous_like(query, query.dtype, with_last_two(batch, rows, value.sizes.back()))};
 }
 
 }  // namespace unfuse::ops

@@ -113,7 +113,7 @@ def check_graph(traced, function, *tensors, others=None):
 
 
 def random(*sizes, dtype=torch.float32, seed=0):
-    return torch.randn(*sizes, generator=torch.Generator().manual_seed(seed)).to(dtype)
+    return torch.randn(sizes, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
 def bool_mask(*sizes):

@@ -277,11 +277,16 @@ DOT_PRODUCTS = {
     if not (causal and kind == "float heads")
 }
 for index, (tensors, options) in enumerate(dot_products.SHAPES):
-    ranks, heads = {t.dim() for t in tensors}, {t.shape[:-2][-1:] for t in tensors[1:]}
-    if len(ranks) > 1 or len(heads) > 1:
-        continue  # refused in a file: the types of such calls are not followed
     DOT_PRODUCTS[f"shape {index}"] = (functools.partial(dot_products.sdpa, **options), *tensors)
-SAMPLES["dot product attention"] = together(DOT_PRODUCTS)
+for ranks, tensors in dot_products.RANKS.items():
+    for index, sizes in enumerate(dot_products.MASKS_THAT_BROADCAST):
+        if ranks == "value 4" and len(sizes) == 4:
+            continue  # PyTorch refuses it
+        mask = dot_products.random(*sizes, seed=5)
+        mask = mask > 0 if index % 2 else mask
+        DOT_PRODUCTS[f"ranks {ranks}, mask {sizes}"] = (dot_products.sdpa, *tensors, mask)
+for index, batch in enumerate(batches(DOT_PRODUCTS, 40)):
+    SAMPLES[f"dot product attention {index}"] = together(batch)
 SAMPLES["dot product attention, any sizes"] = Sample(
     lambda: (test_onnx.Attention(), *(torch.randn(2, 4, n, 8) for n in (6, 5, 5))),
     dynamic=({0: BATCH, 2: Dim.DYNAMIC}, *({0: BATCH, 2: Dim("keys", max=64)},) * 2),

@@ -4,6 +4,8 @@ import math
 
 import pytest
 import torch
+import unfuse
+from compiling import Compiled, assert_close
 from opened_graph import Opened, bool_mask, check, check_graph, random, trace
 
 aten = torch.ops.aten
@@ -94,6 +96,23 @@ SHAPES = [
     (qkv(queries=0), {}),
     (qkv(), {"scale": 0.0}),
     (qkv(), {"scale": -0.5}),
+    # Batch dimensions and heads broadcast as those of products do, and may be lacking.
+    ([qkv()[0][0], *qkv()[1:]], {}),
+    ([qkv()[0][0, 0], *qkv()[1:]], {"is_causal": True}),
+    ([qkv()[0], *[t[0, 0] for t in qkv()[1:]]], {}),
+    ([qkv(batch=())[0], *[t[0] for t in qkv(batch=())[1:]]], {"is_causal": True}),
+    ([*[t[0, 0] for t in qkv()[:2]], qkv()[2]], {}),
+    ([qkv()[0], qkv()[1][0], qkv()[2][:, :1]], {}),
+    ([qkv(batch=(3, 2))[0], qkv()[1], qkv()[2][0]], {}),
+    ([qkv()[0][:1], qkv()[1][:, :1], qkv(value_size=6)[2]], {}),
+    ([qkv()[0][:, :1], qkv()[1][:1], qkv()[2]], {"scale": 0.3}),
+    ([qkv()[0], *[t[0, :, :0] for t in qkv()[1:]]], {}),
+    # What shares heads does not have to share them alike.
+    ([qkv(heads=6)[0], qkv(kv_heads=1)[1], qkv(kv_heads=2)[2]], {"enable_gqa": True}),
+    ([qkv(heads=6)[0], qkv(kv_heads=6)[1], qkv(kv_heads=2)[2]], {"enable_gqa": True}),
+    ([qkv(heads=6)[0][0], *qkv(kv_heads=2)[1:]], {"enable_gqa": True}),
+    ([qkv(heads=6)[0], qkv(kv_heads=2)[1][0], qkv(kv_heads=3)[2][0]], {"enable_gqa": True}),
+    ([qkv(heads=6)[0][:1], qkv(kv_heads=2)[1], qkv(kv_heads=2)[2][:1]], {"enable_gqa": True}),
 ]
 
 
@@ -112,6 +131,55 @@ def test_a_mask_of_one_dimension_is_for_all_rows(queries, dtype):
     """PyTorch refuses it beside a 4-D query alone."""
     mask = torch.tensor([1, 0, 1, 1, 0]).to(dtype)
     check(lambda *t: sdpa(*t), *queries, mask)
+
+
+@pytest.mark.parametrize("tensors, options", SHAPES)
+def test_compiled(tensors, options, use_aot):
+    call = lambda *t: sdpa(*t, **options)
+    compiled = Compiled(call, use_aot=use_aot)
+    assert_close(compiled(*tensors), call(*tensors))
+    compiled.assert_whole()
+
+
+RANKS = {
+    "3 x 4": [qkv()[0][0], *qkv()[1:]],
+    "4 x 3": [qkv()[0], *[t[0] for t in qkv()[1:]]],
+    "4 x 2": [qkv()[0], *[t[0, 0] for t in qkv()[1:]]],
+    "value 4": [*[t[0] for t in qkv()[:2]], qkv()[2]],
+    "one head": [qkv()[0][0, :1], *qkv()[1:]],
+}
+MASKS_THAT_BROADCAST = [
+    [], [1], [5], [1, 1], [3, 1], [1, 5], [3, 5], [4, 3, 5], [1, 3, 5], [4, 1, 5],
+    [2, 4, 3, 5], [2, 1, 1, 5], [1, 1, 1, 1], [2, 1, 3, 1],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", MASKS_THAT_BROADCAST, ids=str)
+@pytest.mark.parametrize("dtype", [torch.bool, torch.float32], ids=str)
+@pytest.mark.parametrize("ranks", RANKS)
+def test_masks_of_queries_and_keys_of_other_ranks(ranks, dtype, sizes):
+    tensors = RANKS[ranks]
+    mask = random(*sizes, seed=5)
+    mask = mask > 0 if dtype is torch.bool else mask
+    if ranks == "value 4" and len(sizes) == 4:  # scores have three dimensions
+        with pytest.raises(RuntimeError, match="broadcast shape"):
+            sdpa(*tensors, mask)
+        return
+    check(lambda *t: sdpa(*t), *tensors, mask)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_files_of_other_ranks(ranks, tmp_path):
+    """The types that a file records are those that the op gives."""
+    model, tensors = Called(), (*RANKS[ranks], attended(3, 5))
+    torch.export.save(torch.export.export(model, tensors), tmp_path / "model.pt2")
+    loaded = unfuse.load(tmp_path / "model.pt2")
+    assert_close(loaded(*tensors), model(*tensors))
+
+
+class Called(torch.nn.Module):
+    def forward(self, query, key, value, mask):
+        return sdpa(query, key, value, mask)
 
 
 @pytest.mark.parametrize("masked", [False, True])

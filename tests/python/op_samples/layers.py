@@ -63,21 +63,32 @@ def outer(s, row):
 
 
 def sdpa(s, row):
-    batch, heads, length, source, size = s.size(), s.rng.choice([2, 4]), s.size(), s.size(), 4
+    """Batch dimensions broadcast as those of products do: each of the three may lack some."""
+    length, source, size = s.size(), s.size(), 4
+    batch = s.sizes(0, 2)
+    heads = s.rng.choice([2, 4])
     grouped = s.chance(0.3)
-    key_heads = 2 if grouped else heads
+    share = lambda: s.rng.choice([h for h in (1, 2, heads) if heads % h == 0])
+    if grouped:
+        queries = [*s.shrunk(batch), heads]
+        keys, values = [*s.shrunk(batch), share()], [*s.shrunk(batch), share()]
+    elif s.chance(0.5):
+        queries = keys = values = [*batch, heads]
+    else:
+        queries, keys, values = (s.shrunk([*batch, heads]) for _ in range(3))
     mask = s.rng.choice([None, "bool", "float"])
     if mask is not None:
-        shape = s.shrunk([batch, heads, length, source])
+        shape = s.shrunk([*batch, heads, length, source])
         dtypes = [torch.bool] if mask == "bool" else [torch.float32]
         mask = s.tensor(shape, dtypes, strided=False)
-    make = lambda heads, rows: s.tensor([batch, heads, rows, size], [torch.float32])
+    make = lambda batch, rows, columns: s.tensor([*batch, rows, columns], [torch.float32])
+    value_size = s.rng.choice([size, size, 3])
     return [
-        make(heads, length),
-        make(key_heads, source),
-        make(key_heads, source),
+        make(queries, length, size),
+        make(keys, source, size),
+        make(values, source, value_size),
         mask,
-        {"enable_gqa": grouped},
+        {"enable_gqa": grouped, "is_causal": mask is None and s.chance(0.3)},
     ]
 
 

@@ -131,6 +131,18 @@ def test_other_ranks_and_broadcast_batches_and_value_sizes():
     close(sdpa(q[:, :1], k, v), sdpa(q[:, :1].expand(2, 2, 3, 8), k, v))
     close(sdpa(q, k[:1], v[:1]), sdpa(q, k[:1].expand(2, 2, 4, 8), v[:1].expand(2, 2, 4, 8)))
     close(sdpa(q, k, v[..., :5]), expected[..., :5])
+    close(sdpa(q[0], k, v), sdpa(q[:1].expand(2, 2, 3, 8), k, v))
+    close(sdpa(q, k[0, 0], v[0, 0]), sdpa(q, *(t[:1, :1].expand(2, 2, 4, 8) for t in (k, v))))
+    close(sdpa(q[0], k[0], v), torch.stack([sdpa(q[0], k[0], part) for part in v]))
+    close(sdpa(q[0], k, v[:, :1], enable_gqa=True), sdpa(q[0], k, v[:, :1].expand(2, 2, 4, 8)))
+
+
+def test_a_mask_makes_the_scores_no_larger():
+    q, k, v = qkv()
+    mask = torch.ones(2, 1, 1, 4, dtype=torch.bool)
+    close(sdpa(q[0], k, v, mask), sdpa(q[0], k, v))
+    with pytest.raises(RuntimeError, match="broadcast shape"):
+        sdpa(q[0], k[0], v, mask)
 
 
 def test_no_keys_give_zeros():
