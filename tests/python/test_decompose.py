@@ -93,7 +93,7 @@ def test_accuracy(to):
     def inputs(seed):
         return (torch.randn(x.shape, generator=torch.Generator().manual_seed(seed)),)
 
-    assert_as_accurate(opened, model, inputs)
+    assert_as_accurate(opened, model, inputs, seeds=20)
 
 
 @pytest.mark.parametrize("to", ["sdpa", "core"])

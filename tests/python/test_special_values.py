@@ -106,9 +106,10 @@ def test_one_of_pytorchs_answers_is_given(dtype, use_aot):
 
 
 def test_gelu_of_infinity():
-    """PyTorch gives NaN for several floats side by side, else infinity, as we always do."""
+    """PyTorch with AVX-512 gives NaN for several floats side by side, else infinity, as we do."""
     several = torch.full((64,), INF)
-    assert F.gelu(several).isnan().all()
+    with_avx512 = torch.backends.cpu.get_cpu_capability().startswith("AVX512")
+    assert (F.gelu(several).isnan() if with_avx512 else F.gelu(several) == INF).all()
     assert F.gelu(several[:1]).item() == F.gelu(several[::2])[0].item() == INF
     assert F.gelu(several.double())[0].item() == INF
     half = F.gelu(several.half())
