@@ -10,13 +10,8 @@ namespace unfuse::passes {
 std::vector<Value*> attention_math(const DecomposeContext& context, const Node& node) {
   if (has_dropout(context, node)) return {};
   Builder& builder = context.builder;
-  DotProductAttention attention;
-  attention.query = node.argument("query").value();
-  attention.key = node.argument("key").value();
-  attention.value = node.argument("value").value();
+  DotProductAttention attention = attention_of(node);
   attention.mask = node.argument("attn_mask").value_or_null();
-  attention.is_causal = node.argument("is_causal").boolean();
-  attention.scale = node.argument("scale");
   attention.grouped_heads = node.argument("enable_gqa").boolean();
   if (attention.mask != nullptr && attention.is_causal) {
     context.refuse("attn_mask and is_causal do not go together");

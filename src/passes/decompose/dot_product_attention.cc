@@ -117,6 +117,16 @@ Value* mask_scores(const DecomposeContext& context, const DotProductAttention& a
 
 }  // namespace
 
+DotProductAttention attention_of(const Node& node) {
+  DotProductAttention attention;
+  attention.query = node.argument("query").value();
+  attention.key = node.argument("key").value();
+  attention.value = node.argument("value").value();
+  attention.is_causal = node.argument("is_causal").boolean();
+  attention.scale = node.argument("scale");
+  return attention;
+}
+
 Value* dot_product_attention(const DecomposeContext& context, const DotProductAttention& attention,
                              const std::vector<Dim>& sizes) {
   check(context, attention);

@@ -19,6 +19,9 @@ struct DotProductAttention {
   bool zero_fully_masked = true;  ///< what a row whose keys are all masked gives: zeros, or NaN
 };
 
+/// What all such ops call the same: query, key, value, is_causal and scale. No mask yet.
+DotProductAttention attention_of(const Node& node);
+
 /// `sizes` are those of the result, [..., H, L, E].
 /// Throws Error (kInvalidArgument) when shapes or dtypes do not fit.
 Value* dot_product_attention(const DecomposeContext& context, const DotProductAttention& attention,

@@ -47,13 +47,8 @@ Value* log_sum_exp(Builder& builder, Value* scores) {
 
 std::vector<Value*> flash_attention_for_cpu(const DecomposeContext& context, const Node& node) {
   if (node.argument("dropout_p").number() != 0) context.refuse("dropout_p needs to be 0");
-  DotProductAttention attention;
-  attention.query = node.argument("query").value();
-  attention.key = node.argument("key").value();
-  attention.value = node.argument("value").value();
+  DotProductAttention attention = attention_of(node);
   attention.mask = node.argument("attn_mask").value_or_null();
-  attention.is_causal = node.argument("is_causal").boolean();
-  attention.scale = node.argument("scale");
   attention.grouped_heads = true;
   check(context, attention);
 

@@ -26,13 +26,8 @@ std::vector<Value*> gpu_attention(const DecomposeContext& context, const Node& n
     context.note("is left as it is, since what it keeps for the backward pass is used");
     return {};
   }
-  DotProductAttention attention;
-  attention.query = node.argument("query").value();
-  attention.key = node.argument("key").value();
-  attention.value = node.argument("value").value();
+  DotProductAttention attention = attention_of(node);
   attention.mask = mask_of(node);
-  attention.is_causal = node.argument("is_causal").boolean();
-  attention.scale = node.argument("scale");
   attention.grouped_heads = true;
   // Flash attention aligns its causal mask at the bottom right, the others at the top left.
   const bool square = equal(attention.query->size(-2), attention.key->size(-2),

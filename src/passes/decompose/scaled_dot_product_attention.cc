@@ -33,13 +33,8 @@ Value* with_rows(const DecomposeContext& context, Value* mask) {
 std::vector<Value*> scaled_dot_product_attention(const DecomposeContext& context,
                                                  const Node& node) {
   if (has_dropout(context, node)) return {};
-  DotProductAttention attention;
-  attention.query = node.argument("query").value();
-  attention.key = node.argument("key").value();
-  attention.value = node.argument("value").value();
+  DotProductAttention attention = attention_of(node);
   attention.mask = node.argument("attn_mask").value_or_null();
-  attention.is_causal = node.argument("is_causal").boolean();
-  attention.scale = node.argument("scale");
   attention.grouped_heads = node.argument("enable_gqa").boolean();
 
   if (attention.mask != nullptr) {
