@@ -6,8 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "onnx/lowering/table.h"
+#include "onnx/convert.h"
 #include "ops/catalogue.h"
+#include "passes/core/to_core.h"
 #include "passes/decompose/decompose.h"
 #include "passes/normalize/rewrites.h"
 #include "passes/passes.h"
@@ -21,6 +22,7 @@ constexpr const char* kHead = R"(# Ops
 Printed by `unfuse ops` from the tables that the code goes by. What an op means for the CPU target:
 
 - **runs**: the target has a kernel for it;
+- **composed**: it is given to the target as the ops of core ATen that it is composed of, and runs where they do;
 - **opened**: a fused op, decomposed into others before a target sees it;
 - **rewritten**: another spelling of an op that runs, see [dialect.md](dialect.md);
 - **pure**: writes to its argument; functionalization turns it into the op that does not;
@@ -29,9 +31,11 @@ Printed by `unfuse ops` from the tables that the code goes by. What an op means 
 An op that is not listed is imported all the same, and left to torch. That an op runs does not mean that it does
 so for every dtype: a report gives the reason where it does not.
 
-ONNX: **yes** where `unfuse export` has a form of the op itself. Ops that are opened, rewritten or pure are exported as
+ONNX: **yes** where `unfuse export` has a form of the op itself, or of those that it is composed of. Ops that are opened, rewritten or pure are exported as
 what they become.
 )";
+
+bool is_composed(const Op& op) { return !passes::core_forms().find(op.name).empty(); }
 
 struct Fates {
   std::set<std::string_view> runs;
@@ -48,6 +52,7 @@ struct Fates {
     const bool rewritten =
         !passes::normalizations().find(op.name).empty() || passes::is_storage_window(op.name);
     if (rewritten) return "rewritten";
+    if (is_composed(op)) return "composed";
     return op.schema.mutates() ? "pure" : "known";
   }
 };
@@ -71,7 +76,8 @@ int list_ops() {
   }
   write_out(".\n\n| op | CPU | ONNX |\n| --- | --- | --- |\n");
   for (const auto& [name, fate] : listed) {
-    const bool exported = onnx::find_lowering(ops::get(name).id) != nullptr;
+    const Op& op = ops::get(name);
+    const bool exported = onnx::has_form(op) || is_composed(op);
     write_out(fmt::format("| `{}` | {} | {} |\n", name, fate, exported ? "yes" : ""));
   }
   return kDone;

@@ -194,6 +194,8 @@ std::vector<std::string> output_names(const Graph& graph) {
   return names;
 }
 
+bool has_form(const Op& op) { return find_lowering(op.id) != nullptr; }
+
 Model convert(const Graph& graph, int opset, const std::vector<std::string>& output_names,
               const std::string& where) {
   if (opset < kOldestOpset || opset > kNewestOpset) {

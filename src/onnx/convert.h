@@ -13,6 +13,9 @@ namespace unfuse::onnx {
 /// passes run, which may put other values in an output's place.
 std::vector<std::string> output_names(const Graph& graph);
 
+/// Whether there is a form of the op in ONNX here. A node of it may still be refused.
+bool has_form(const Op& op);
+
 /// Says a graph that passes::run_pipeline has left in the words of ONNX. Inputs and outputs of the
 /// call have the model's names, sizes the names of their symbols; weights are not copied. What the
 /// model writes to becomes an output more, named TARGET.updated; a buffer that it writes to becomes

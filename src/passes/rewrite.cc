@@ -94,7 +94,8 @@ void check_same_elements(const Node& node, const Value* from, const Value* to) {
 
 class NodeRewriter {
  public:
-  NodeRewriter(Graph& graph, const RewriteTable& table) : graph_(graph), table_(table) {}
+  NodeRewriter(Graph& graph, const RewriteTable& table, const NodePredicate& wants)
+      : graph_(graph), table_(table), wants_(wants) {}
 
   bool run() {
     // A table whose rewrites lead in a circle is a fault of ours; better an error than no end.
@@ -113,6 +114,7 @@ class NodeRewriter {
  private:
   // Returns the node to look at next: the first that was built, so that it is rewritten in turn.
   Node* visit(Node* node) {
+    if (wants_ && !wants_(*node)) return node->next();
     for (const Rewrite rewrite : table_.find(node->op().name)) {
       Node* const before = node->previous();
       RewriteContext at(graph_, node);
@@ -171,6 +173,7 @@ class NodeRewriter {
 
   Graph& graph_;
   const RewriteTable& table_;
+  const NodePredicate& wants_;
   std::size_t rewritten_ = 0;
 };
 
@@ -200,8 +203,8 @@ bool replace_by_equal(Graph& graph, Value* from, Value* to, Node* before) {
   return true;
 }
 
-bool rewrite_nodes(Graph& graph, const RewriteTable& table) {
-  return NodeRewriter(graph, table).run();
+bool rewrite_nodes(Graph& graph, const RewriteTable& table, const NodePredicate& wants) {
+  return NodeRewriter(graph, table, wants).run();
 }
 
 }  // namespace unfuse::passes

@@ -1,6 +1,7 @@
 // Rewriting a graph node by node: a table from op to rewrite, followed until nothing changes.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -64,9 +65,12 @@ class RewriteTable {
   std::unordered_map<std::string_view, std::vector<Rewrite>> rows_;
 };
 
-/// Applies the table to every node, and to the nodes that rewrites build, in program order.
-/// Returns whether anything changed.
-bool rewrite_nodes(Graph& graph, const RewriteTable& table);
+/// Whether a node is to be rewritten.
+using NodePredicate = std::function<bool(const Node& node)>;
+
+/// Applies the table to every node (that `wants` accepts, where one is given), and to the nodes
+/// that rewrites build, in program order. Returns whether anything changed.
+bool rewrite_nodes(Graph& graph, const RewriteTable& table, const NodePredicate& wants = nullptr);
 
 /// Makes `to` stand for `from`, which has the same elements. A graph output keeps a tensor of its
 /// own, with the strides that `from` had: a clone is inserted before `before` where `to` cannot be

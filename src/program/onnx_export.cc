@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "onnx/convert.h"
+#include "passes/core/to_core.h"
 #include "passes/pipeline.h"
 #include "program/padded_rows.h"
 #include "pt2/exported_program.h"
@@ -50,6 +51,8 @@ OnnxExport export_onnx(Graph& graph, Report report, const std::string& output,
   CompileOptions compile;
   compile.fully_masked_rows = options.fully_masked_rows;
   passes::run_pipeline(graph, compile, result.report);
+  // What ONNX has no word for may be made of what it has.
+  passes::to_core(graph, [](const Node& node) { return !onnx::has_form(node.op()); });
   note_outputs_left_out(graph, result.report);
   note_updates(graph, result.report);
   const onnx::Model converted = onnx::convert(graph, options.opset, names, where);

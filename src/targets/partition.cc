@@ -13,6 +13,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ir/verify.h"
+#include "passes/core/to_core.h"
+
 namespace unfuse {
 namespace {
 
@@ -298,7 +301,9 @@ class Partitioner {
 
 }  // namespace
 
-PartitionedGraph partition(const Graph& graph, const Target& target, Report& report) {
+PartitionedGraph partition(Graph& graph, const Target& target, Report& report) {
+  passes::to_core(graph, [&target](const Node& node) { return !target.has(node.op()); });
+  verify_where_wanted(graph, "to_core");
   return Partitioner(graph, target, report).run();
 }
 

@@ -32,8 +32,10 @@ struct PartitionedGraph {
   int slot_count = 0;
 };
 
-/// `graph` must outlive the result and stay as it is. The report's `partitions` and `left_to_torch`
-/// are filled in. Nodes on one side of a cycle through the other side never share a piece.
-PartitionedGraph partition(const Graph& graph, const Target& target, Report& report);
+/// First gives ops that the target does not have their core form, as far as there is one.
+/// `graph` must outlive the result and stay as it is then. The report's `partitions` and
+/// `left_to_torch` are filled in. Nodes on one side of a cycle through the other side never share a
+/// piece.
+PartitionedGraph partition(Graph& graph, const Target& target, Report& report);
 
 }  // namespace unfuse

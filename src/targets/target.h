@@ -13,6 +13,9 @@ class Target {
  public:
   virtual ~Target() = default;
   virtual std::string name() const = 0;
+  /// Whether there is anything at all for this op here. What a target does not have is given to it
+  /// in its core form, where there is one.
+  virtual bool has(const Op& op) const = 0;
   /// Why this node cannot run here ("the CPU target has no aten.fft_rfft.default", "float64 is not
   /// supported by aten.convolution.default"); empty when it can.
   virtual std::optional<std::string> refusal(const Node& node) const = 0;

@@ -57,15 +57,26 @@ FUNCTIONS = {
     "fill_by_tensor": lambda x: x.masked_fill(x > 0, x[0, 0, 0]),
     "logit": lambda x: torch.logit(x.sigmoid()) + torch.logit(x, 0.1),
     "logarithms": lambda x: torch.xlogy(x.round(), x.exp()) + torch.logaddexp(x, 2 * x[0]),
+    "lengths": lambda x: torch.hypot(x, x.flip(0)) + torch.logaddexp2(x, 2 * x[0]),
+    "numbers_first": lambda x: torch.fmax(x / (x > 0), x[0]) + torch.fmin(x[0], x / (x < 0)),
+    "isclose": lambda x: torch.isclose(x.round(), x, rtol=0.2, atol=0.1, equal_nan=True),
+    "linspace": lambda x: x * torch.linspace(-1, 2, 16, dtype=x.dtype),
     "angles": lambda x: torch.sinc(x.round() + x[0]) + torch.deg2rad(x) + torch.rad2deg(x) / 60,
     "lerp": lambda x: torch.lerp(x, x.flip(0), x[0]) + torch.lerp(x, x.flip(1), 0.7),
     "float_power": lambda x: torch.float_power(x.exp(), 2) + torch.float_power(x.exp(), x),
     "logsumexp": lambda x: (
         x.logsumexp(-1) + (20 * x).logsumexp((0, 2)) + x.masked_fill(x < 9, -torch.inf).logsumexp(2)
     ),
+    "nanmean": lambda x: (
+        (x / (x > 0)).nanmean(-1) + (x / (x > 0)).nanmean((0, 2), keepdim=True)[..., 0]
+    ),
     "nansum": lambda x: (x / (x > 0)).nansum(-1) + (0 * x / (x > 0)).nansum(-1),
     "eye": lambda x: x @ torch.eye(16, dtype=x.dtype) @ torch.eye(16, 3, dtype=x.dtype),
-    "pools3d": lambda x: F.max_pool3d(x[None], 2) + F.adaptive_avg_pool3d(x[None], (1, 2, 8)),
+    "pools3d": lambda x: (
+        F.max_pool3d(x[None], 2)
+        + F.adaptive_avg_pool3d(x[None], (1, 2, 8))
+        + F.avg_pool3d(x[None].float(), 2, padding=1, stride=2)[:, :1, :2, :8]
+    ),
     "softmax": lambda x: x.softmax(-1) + x.log_softmax(0) + F.softmin(x, 1),
     "softmax_dtype": lambda x: torch.softmax(x, 1, dtype=torch.float64),
     "safe_softmax": lambda x: torch.ops.aten._safe_softmax(
@@ -106,6 +117,19 @@ FUNCTIONS = {
     "sdpa_groups": lambda x: F.scaled_dot_product_attention(*heads(x, 2), enable_gqa=True),
     "embedding": lambda x: F.embedding(x.argmax(1), x[0]),
     "gather": lambda x: x.gather(1, x.argmax(1, keepdim=True)),
+    "index_writes": lambda x: (
+        x.index_add(1, torch.tensor([1, 0]), x[:, 2:4], alpha=2)
+        + x.index_copy(-1, torch.tensor([3, 1]), x[..., :2])
+        + x.index_fill(0, torch.tensor([2, 0]), 3.0)
+    ),
+    "take_along_dim": lambda x: (
+        x.take_along_dim(x.argmax(1, keepdim=True), 1)
+        + x.contiguous().take_along_dim(x[0].contiguous().argsort(), None)[3]
+    ),
+    "one_hot": lambda x: F.one_hot((x > 0).long() + (x > 1).long(), 4) * x[..., None],
+    "orders": lambda x: (
+        x.sort(1).values + x.sort(-1, descending=True)[1] + x.topk(2, 0)[0][1:] + x.argsort(0)
+    ),
     "index": lambda x: x[[0, 2], :, [1, 3]] + x.index_select(1, torch.tensor([0, 2, 4]))[0, 0, 0],
     "in_place": lambda x: (
         x.clone().mul_(2).add_(1).transpose(0, 1).clamp_(min=0)[1:].zero_() + x[0, 0, 0]

@@ -40,6 +40,7 @@ struct Compiled {
 class TorchTarget final : public Target {
  public:
   std::string name() const override { return "torch"; }
+  bool has(const Op& /*op*/) const override { return true; }
   std::optional<std::string> refusal(const Node&) const override {
     return "every op is left to torch";
   }

@@ -1,4 +1,4 @@
-// tril, triu and eye, as comparisons of positions.
+// What is made of positions: tril, triu, eye, linspace.
 #include "passes/core/rewrites.h"
 
 namespace unfuse::passes {
@@ -39,10 +39,33 @@ Replacement eye(RewriteContext& at, const Node& node) {
   return replace_by(convert(builder, same, type.dtype));
 }
 
+// Half of them counted from either end, as PyTorch does.
+Replacement linspace(RewriteContext& at, const Node& node) {
+  Builder& builder = at.builder;
+  const TensorType& type = node.result()->tensor();
+  const auto steps = type.sizes[0].constant();
+  if (!steps || *steps < 2 || !is_floating_point(type.dtype)) return kKeep;
+  const double start = node.argument("start").number();
+  const double end = node.argument("end").number();
+  const double step = (end - start) / static_cast<double>(*steps - 1);
+  Value* position = positions(builder, type.sizes[0]);
+  Value* number = convert(builder, position, computed_in(type.dtype));
+  Value* from_start =
+      call(builder, "aten.add.Scalar", {call(builder, "aten.mul.Scalar", {number, step}), start});
+  Value* left =
+      call(builder, "aten.add.Scalar", {call(builder, "aten.neg.default", {number}), *steps - 1});
+  Value* from_end =
+      call(builder, "aten.add.Scalar", {call(builder, "aten.mul.Scalar", {left, -step}), end});
+  Value* first_half = call(builder, "aten.lt.Scalar", {position, *steps / 2});
+  Value* result = call(builder, "aten.where.self", {first_half, from_start, from_end});
+  return replace_by(convert(builder, result, type.dtype));
+}
+
 constexpr RewriteRow kRows[] = {{"aten.tril.default", tril},
                                 {"aten.triu.default", triu},
                                 {"aten.eye.default", eye},
-                                {"aten.eye.m", eye}};
+                                {"aten.eye.m", eye},
+                                {"aten.linspace.default", linspace}};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // Functions of one number or two, out of logarithms, powers and sines: computed wide, as PyTorch's
 // kernels do.
+#include <limits>
 #include <numbers>
 
 #include "passes/core/rewrites.h"
@@ -60,6 +61,39 @@ Value* logaddexp(const Operands& of) {
   return of.apply("aten.where.self", {alike, x, sum});
 }
 
+// log2(2^x + 2^y), in the same way.
+Value* logaddexp2(const Operands& of) {
+  Value* x = of[0];
+  Value* y = of[1];
+  Value* distance = of.apply("aten.abs.default", {of.apply("aten.sub.Tensor", {x, y})});
+  Value* small = of.apply("aten.exp2.default", {of.apply("aten.neg.default", {distance})});
+  Value* rest =
+      of.apply("aten.mul.Scalar", {of.apply("aten.log1p.default", {small}), std::numbers::log2e});
+  Value* sum = of.apply("aten.add.Tensor", {of.apply("aten.maximum.default", {x, y}), rest});
+  Value* alike = of.apply("aten.logical_and.default", {of.apply("aten.isinf.default", {x}),
+                                                       of.apply("aten.eq.Tensor", {x, y})});
+  return of.apply("aten.where.self", {alike, x, sum});
+}
+
+// sqrt(x^2 + y^2), from the larger one, so that no square overflows; of an infinity, whatever the
+// other one is, infinity.
+Value* hypot(const Operands& of) {
+  Value* x = of.apply("aten.abs.default", {of[0]});
+  Value* y = of.apply("aten.abs.default", {of[1]});
+  Value* larger = of.apply("aten.maximum.default", {x, y});
+  Value* ratio = of.apply("aten.div.Tensor", {of.apply("aten.minimum.default", {x, y}), larger});
+  Value* square = of.apply("aten.mul.Tensor", {ratio, ratio});
+  Value* root = of.apply("aten.sqrt.default", {of.apply("aten.add.Scalar", {square, 1.0})});
+  Value* length = of.apply("aten.mul.Tensor", {larger, root});
+  Value* is_zero = of.apply("aten.eq.Scalar", {larger, 0});
+  length = of.apply("aten.where.self", {is_zero, larger, length});
+  Value* infinite = of.apply("aten.logical_or.default", {of.apply("aten.isinf.default", {x}),
+                                                         of.apply("aten.isinf.default", {y})});
+  Value* infinity =
+      scalar(of.builder, Argument(std::numeric_limits<double>::infinity()), x->dtype());
+  return of.apply("aten.where.self", {infinite, infinity, length});
+}
+
 Value* sinc(const Operands& of) {
   Value* x = of.apply("aten.mul.Scalar", {of[0], std::numbers::pi});
   Value* ratio = of.apply("aten.div.Tensor", {of.apply("aten.sin.default", {x}), x});
@@ -104,6 +138,8 @@ constexpr RewriteRow kRows[] = {
     {"aten.logit.default", function<logit>},
     {"aten.xlogy.Tensor", function<xlogy>},
     {"aten.logaddexp.default", function<logaddexp>},
+    {"aten.logaddexp2.default", function<logaddexp2>},
+    {"aten.hypot.default", function<hypot>},
     {"aten.sinc.default", function<sinc>},
     {"aten.deg2rad.default", function<deg2rad>},
     {"aten.rad2deg.default", function<rad2deg>},

@@ -16,10 +16,11 @@ Replacement layer_norm(RewriteContext& at, const Node& node) {
   std::vector<Dim> sizes = input->sizes();
   for (std::size_t i = sizes.size() - normalized; i < sizes.size(); ++i) sizes[i] = 1;
   const TensorType type = statistics(input, sizes);
-  return replace_by(first_result(
-      at.builder, node, "aten.native_layer_norm.default",
-      {node.argument(0), node.argument(1), node.argument(2), node.argument(3), node.argument(4)},
-      {node.result()->type(), type, type}));
+  return replace_by(make_node(at.builder, node, "aten.native_layer_norm.default",
+                              {node.argument(0), node.argument(1), node.argument(2),
+                               node.argument(3), node.argument(4)},
+                              {node.result()->type(), type, type})
+                        ->result());
 }
 
 // The op takes what lies contiguous: it refuses another input, and misreads another weight.
@@ -37,22 +38,24 @@ Replacement group_norm(RewriteContext& at, const Node& node) {
   for (std::int64_t i = 2; i < input->rank(); ++i) elements *= input->size(i);
   const Argument& groups = node.argument(1);
   const TensorType type = statistics(input, {batch, groups.dim()});
-  return replace_by(first_result(
-      builder, node, "aten.native_group_norm.default",
-      {contiguous_or_none(builder, node.argument(0)), contiguous_or_none(builder, node.argument(2)),
-       contiguous_or_none(builder, node.argument(3)), batch, channels, elements, groups,
-       node.argument(4)},
-      {node.result()->type(), type, type}));
+  return replace_by(make_node(builder, node, "aten.native_group_norm.default",
+                              {contiguous_or_none(builder, node.argument(0)),
+                               contiguous_or_none(builder, node.argument(2)),
+                               contiguous_or_none(builder, node.argument(3)), batch, channels,
+                               elements, groups, node.argument(4)},
+                              {node.result()->type(), type, type})
+                        ->result());
 }
 
 Replacement batch_norm(RewriteContext& at, const Node& node) {
   if (node.argument("training").boolean()) return kKeep;
   const TensorType none = statistics(node.input(0), {0});
   return replace_by(
-      first_result(at.builder, node, "aten._native_batch_norm_legit_no_training.default",
-                   {node.argument(0), node.argument(1), node.argument(2), node.argument(3),
-                    node.argument(4), node.argument("momentum"), node.argument("eps")},
-                   {node.result()->type(), none, none}));
+      make_node(at.builder, node, "aten._native_batch_norm_legit_no_training.default",
+                {node.argument(0), node.argument(1), node.argument(2), node.argument(3),
+                 node.argument(4), node.argument("momentum"), node.argument("eps")},
+                {node.result()->type(), none, none})
+          ->result());
 }
 
 Replacement rms_norm(RewriteContext& at, const Node& node) {

@@ -8,7 +8,8 @@ Replacement with_indices(RewriteContext& at, const Node& node, std::string_view 
   TensorType indices = node.result()->tensor();
   indices.dtype = DType::kInt64;
   return replace_by(
-      first_result(at.builder, node, op, node.arguments(), {node.result()->type(), indices}));
+      make_node(at.builder, node, op, node.arguments(), {node.result()->type(), indices})
+          ->result());
 }
 
 Replacement max_pool2d(RewriteContext& at, const Node& node) {

@@ -39,8 +39,25 @@ Replacement nansum(RewriteContext& at, const Node& node) {
            {{"dtype", node.argument("dtype")}}));
 }
 
+// Over the numbers that are none of NaN.
+Replacement nanmean(RewriteContext& at, const Node& node) {
+  Builder& builder = at.builder;
+  Value* self = node.input(0);
+  if (!is_floating_point(self->dtype())) return kKeep;
+  const auto sum_of = [&](Value* value, const Argument& dtype) {
+    return call(builder, "aten.sum.dim_IntList",
+                {value, node.argument("dim"), node.argument("keepdim")}, {{"dtype", dtype}});
+  };
+  Value* is_number =
+      call(builder, "aten.logical_not.default", {call(builder, "aten.isnan.default", {self})});
+  Value* count = sum_of(is_number, Argument());
+  return replace_by(call(builder, "aten.div.Tensor",
+                         {sum_of(numbers_of(builder, self), node.argument("dtype")), count}));
+}
+
 constexpr RewriteRow kRows[] = {{"aten.logsumexp.default", logsumexp},
-                                {"aten.nansum.default", nansum}};
+                                {"aten.nansum.default", nansum},
+                                {"aten.nanmean.default", nanmean}};
 
 }  // namespace
 

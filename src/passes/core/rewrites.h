@@ -10,6 +10,7 @@ namespace unfuse::passes {
 
 std::span<const RewriteRow> core_creation();
 std::span<const RewriteRow> core_functions();
+std::span<const RewriteRow> core_indexing();
 std::span<const RewriteRow> core_norms();
 std::span<const RewriteRow> core_numbers();
 std::span<const RewriteRow> core_pointwise();
@@ -31,8 +32,8 @@ Value* scalar(Builder& builder, const Argument& number, DType dtype);
 /// float32 for float16 and bfloat16, in which PyTorch's kernels compute.
 DType computed_in(DType dtype);
 
-/// The first result of an op with several.
-Value* first_result(Builder& builder, const Node& like, std::string_view op, Arguments positional,
-                    std::vector<Type> types);
+/// A node of an op with several results.
+Node* make_node(Builder& builder, const Node& like, std::string_view op, Arguments positional,
+                std::vector<Type> types);
 
 }  // namespace unfuse::passes

@@ -12,9 +12,9 @@ namespace {
 
 RewriteTable make_table() {
   RewriteTable table;
-  for (const auto& rows :
-       {core_creation(), core_functions(), core_norms(), core_numbers(), core_pointwise(),
-        core_pooling(), core_products(), core_reductions(), core_softmax(), core_views()}) {
+  for (const auto& rows : {core_creation(), core_functions(), core_indexing(), core_norms(),
+                           core_numbers(), core_pointwise(), core_pooling(), core_products(),
+                           core_reductions(), core_softmax(), core_views()}) {
     table.add(rows);
   }
   return table;
@@ -30,20 +30,26 @@ DType computed_in(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
 }
 
-Value* first_result(Builder& builder, const Node& like, std::string_view op, Arguments positional,
-                    std::vector<Type> types) {
+Node* make_node(Builder& builder, const Node& like, std::string_view op, Arguments positional,
+                std::vector<Type> types) {
   const Op& called = ops::get(op);
   Arguments arguments = complete_arguments(called, std::move(positional), {});
   conform_arguments(called, arguments);
   Node* made = builder.graph().create_node(called, std::move(arguments), std::move(types),
                                            builder.insertion_point());
   made->set_origin(like.origin());
-  return made->result();
+  // As torch calls them: what loads a program gives the op's own name to the node.
+  for (Value* result : made->results()) builder.graph().rename(result, "getitem");
+  return made;
 }
 
-void to_core(Graph& graph) {
+const RewriteTable& core_forms() {
   static const RewriteTable table = make_table();
-  rewrite_nodes(graph, table);
+  return table;
+}
+
+void to_core(Graph& graph, const NodePredicate& wants) {
+  rewrite_nodes(graph, core_forms(), wants);
   eliminate_dead_code(graph);
 }
 

@@ -52,6 +52,8 @@ Refusal refuse_argument(const Argument& argument) {
 
 }  // namespace
 
+bool CpuTarget::has(const Op& op) const { return find_lowering(op.id) != nullptr; }
+
 std::optional<std::string> CpuTarget::refusal(const Node& node) const {
   const LoweringRow* row = find_lowering(node.id());
   if (row == nullptr) return "the CPU target has no " + node.op().name;

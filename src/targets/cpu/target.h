@@ -8,6 +8,7 @@ namespace unfuse::cpu {
 class CpuTarget final : public Target {
  public:
   std::string name() const override { return "cpu"; }
+  bool has(const Op& op) const override;
   std::optional<std::string> refusal(const Node& node) const override;
 };
 

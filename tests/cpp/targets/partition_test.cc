@@ -7,6 +7,7 @@
 #include "compiled.h"
 #include "ir/verify.h"
 #include "ops/aten.h"
+#include "ops/catalogue.h"
 
 namespace unfuse {
 namespace {
@@ -21,6 +22,7 @@ class PickyTarget final : public Target {
  public:
   explicit PickyTarget(std::set<std::string> refused) : refused_(std::move(refused)) {}
   std::string name() const override { return "picky"; }
+  bool has(const Op& /*op*/) const override { return true; }
   std::optional<std::string> refusal(const Node& node) const override {
     if (refused_.contains(node.op().name)) return "it does not like it";
     return std::nullopt;
@@ -82,6 +84,25 @@ TEST_F(PartitionTest, OnePieceWhenNothingIsRefused) {
   const PartitionedGraph result = partition_without({});
   ASSERT_EQ(sides(result), (std::vector<bool>{true}));
   EXPECT_EQ(report.partitions, 1);
+  EXPECT_TRUE(report.left_to_torch.empty());
+}
+
+/// Has nothing for sinc.
+class TargetWithoutSinc final : public Target {
+ public:
+  std::string name() const override { return "without sinc"; }
+  bool has(const Op& op) const override { return op.name != "aten.sinc.default"; }
+  std::optional<std::string> refusal(const Node& node) const override {
+    if (!has(node.op())) return "it has none";
+    return std::nullopt;
+  }
+};
+
+TEST_F(PartitionTest, OpsThatTheTargetDoesNotHaveComeAsWhatTheyAreComposedOf) {
+  add_output(graph, builder.call(ops::get("aten.sinc.default"), {x}));
+  const PartitionedGraph result = partition(graph, TargetWithoutSinc(), report);
+  check_order(graph, result);
+  EXPECT_EQ(sides(result), (std::vector<bool>{true}));
   EXPECT_TRUE(report.left_to_torch.empty());
 }
 
