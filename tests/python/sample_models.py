@@ -297,7 +297,7 @@ SAMPLES["dot product attention, any sizes"] = Sample(
 #: Cases of what ONNX has no form of, or not in every opset: apart, so that all others are exported.
 WITHOUT_ONNX_FORM = {"integers"}  # of test_normalize
 #: Samples that hold such an op.
-REFUSED = {"read: lists", "forms without ONNX form"}
+REFUSED = {"forms without ONNX form"}
 CORE = {name: (f, torch.randn(3, 5, 16)) for name, f in test_core_aten.FUNCTIONS.items()}
 FORMS = {name: tuple(case) for name, case in test_normalize.CASES.items()}
 for kind, cases, size, options in (
