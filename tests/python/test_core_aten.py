@@ -156,3 +156,20 @@ def test_functions(name, dynamic, dtype):
         torch.testing.assert_close(
             result, expected, equal_nan=True, check_stride=False, **tolerance
         )
+
+
+def test_complex_numbers_are_left():
+    """What is written for real numbers would give others, or errors."""
+
+    def function(x):
+        return torch.isclose(x, x + 1j), torch.logaddexp(x, x + 1), torch.sinc(x)
+
+    model, x = Function(function).eval(), torch.randn(3, 4, dtype=torch.complex64)
+    for given, wanted in zip(
+        unfuse.decompose(export(model, (x,)), to="core").module()(x), model(x)
+    ):
+        torch.testing.assert_close(given, wanted)
+    for given, wanted in zip(torch.compile(model, backend="unfuse")(x), model(x)):
+        torch.testing.assert_close(given, wanted)
+    left = {each.op for each in unfuse.explain(model, x).left_to_torch}
+    assert {"aten.logaddexp.default", "aten.sinc.default"} <= left  # torch takes isclose apart

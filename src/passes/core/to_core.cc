@@ -3,6 +3,8 @@
 // visited in turn.
 #include "passes/core/to_core.h"
 
+#include <algorithm>
+
 #include "ops/catalogue.h"
 #include "passes/core/rewrites.h"
 #include "passes/passes.h"
@@ -18,6 +20,16 @@ RewriteTable make_table() {
     table.add(rows);
   }
   return table;
+}
+
+bool is_complex_tensor(const Value* value) {
+  return value->is_tensor() && is_complex(value->dtype());
+}
+
+/// The forms compare, order and round: they are those of real numbers.
+bool has_complex_numbers(const Node& node) {
+  return std::ranges::any_of(node.operands(), is_complex_tensor) ||
+         std::ranges::any_of(node.results(), is_complex_tensor);
 }
 
 }  // namespace
@@ -49,7 +61,9 @@ const RewriteTable& core_forms() {
 }
 
 void to_core(Graph& graph, const NodePredicate& wants) {
-  rewrite_nodes(graph, core_forms(), wants);
+  rewrite_nodes(graph, core_forms(), [&wants](const Node& node) {
+    return !has_complex_numbers(node) && (!wants || wants(node));
+  });
   eliminate_dead_code(graph);
 }
 
