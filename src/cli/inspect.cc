@@ -12,6 +12,8 @@
 #include "cli/progress.h"
 #include "ir/print.h"
 #include "passes/pipeline.h"
+#include "targets/cpu/target.h"
+#include "targets/partition.h"
 
 namespace unfuse::cli {
 namespace {
@@ -154,6 +156,7 @@ int print_graph(const InspectOptions& options) {
   if (options.graph == "opened") {
     Report report;
     passes::run_pipeline(program.graph, {}, report);
+    partition(program.graph, cpu::CpuTarget(), report);
   }
   PrintOptions print_options;
   print_options.origins = true;
