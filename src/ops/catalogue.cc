@@ -15,28 +15,14 @@ namespace {
 using Family = std::span<const OpInfo> (*)();
 
 constexpr Family kFamilies[] = {
-    pointwise_unary_ops,
-    pointwise_binary_ops,
-    comparison_ops,
-    selection_ops,
-    creation_ops,
-    views_ops,
-    copies_ops,
-    reductions_ops,
-    matmul_ops,
-    norms_ops,
-    softmax_ops,
-    activations_ops,
-    dropout_ops,
-    convolution_ops,
-    pooling_ops,
-    indexing_ops,
-    scan_ops,
-    attention_ops,
-    asserts_ops,
-    loss_ops,
-    recurrent_ops,
-    packed_rows_ops,
+    pointwise_unary_ops, pointwise_binary_ops, comparison_ops,
+    selection_ops,       creation_ops,         views_ops,
+    copies_ops,          reductions_ops,       matmul_ops,
+    norms_ops,           softmax_ops,          activations_ops,
+    dropout_ops,         convolution_ops,      pooling_ops,
+    resampling_ops,      indexing_ops,         scan_ops,
+    attention_ops,       asserts_ops,          loss_ops,
+    recurrent_ops,       packed_rows_ops,
 };
 
 struct Catalogue {

@@ -22,6 +22,7 @@ std::span<const OpInfo> activations_ops();
 std::span<const OpInfo> dropout_ops();
 std::span<const OpInfo> convolution_ops();
 std::span<const OpInfo> pooling_ops();
+std::span<const OpInfo> resampling_ops();
 std::span<const OpInfo> indexing_ops();
 std::span<const OpInfo> scan_ops();
 std::span<const OpInfo> attention_ops();

@@ -1,4 +1,4 @@
-// Pooling and resampling.
+// Pooling.
 #include "ops/families.h"
 #include "ops/rules.h"
 
@@ -73,37 +73,6 @@ constexpr OpInfo kRows[] = {
      adaptive_pool_type},
     {"aten.adaptive_max_pool1d.default", "(Tensor self, int[1] output_size) -> (Tensor, Tensor)"},
     {"aten.adaptive_max_pool2d.default", "(Tensor self, int[2] output_size) -> (Tensor, Tensor)"},
-    {"aten.upsample_nearest2d.default",
-     "(Tensor self, SymInt[2] output_size, float? scales_h=None, "
-     "float? scales_w=None) -> Tensor"},
-    {"aten.upsample_nearest2d.vec",
-     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"},
-    {"aten.upsample_bilinear2d.default",
-     "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
-     "float? scales_w=None) -> Tensor"},
-    {"aten.upsample_bilinear2d.vec",
-     "(Tensor input, SymInt[]? output_size, bool align_corners, "
-     "float[]? scale_factors) -> Tensor"},
-    {"aten.upsample_bicubic2d.default",
-     "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
-     "float? scales_w=None) -> Tensor"},
-    {"aten.upsample_bicubic2d.vec",
-     "(Tensor input, SymInt[]? output_size, bool align_corners, "
-     "float[]? scale_factors) -> Tensor"},
-    {"aten._upsample_bilinear2d_aa.default",
-     "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
-     "float? scales_w=None) -> Tensor"},
-    {"aten._upsample_bicubic2d_aa.default",
-     "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
-     "float? scales_w=None) -> Tensor"},
-    {"aten.upsample_nearest1d.default",
-     "(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"},
-    {"aten.upsample_linear1d.default",
-     "(Tensor self, SymInt[1] output_size, bool align_corners, "
-     "float? scales=None) -> Tensor"},
-    {"aten.grid_sampler_2d.default",
-     "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
-     "bool align_corners) -> Tensor"},
 };
 
 }  // namespace

@@ -155,6 +155,7 @@ std::vector<Type> max_pool_type(const Arguments& arguments);
 std::vector<Type> max_pool_with_indices_type(const Arguments& arguments);
 std::vector<Type> avg_pool_type(const Arguments& arguments);
 std::vector<Type> adaptive_pool_type(const Arguments& arguments);
+std::vector<Type> resample_type(const Arguments& arguments);
 
 /// --- Indexing (rules_indexing.cc)
 std::vector<Type> embedding_type(const Arguments& arguments);

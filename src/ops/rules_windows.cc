@@ -1,4 +1,4 @@
-// Types of ops that slide a window: convolution and pooling.
+// Types of ops that slide a window: convolution, pooling, resampling.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -168,7 +168,7 @@ std::vector<Type> avg_pool_type(const Arguments& arguments) {
   return {pooled(arguments, Argument(Argument::Ints{}), arguments[4].boolean())};
 }
 
-// (self, output_size)
+// (self, output_size, ...)
 std::vector<Type> adaptive_pool_type(const Arguments& arguments) {
   const TensorType& self = tensor_type(arguments[0]);
   const std::vector<Dim>& wanted = arguments[1].dims();
@@ -176,6 +176,16 @@ std::vector<Type> adaptive_pool_type(const Arguments& arguments) {
   std::vector<Dim> sizes = self.sizes;
   std::copy(wanted.begin(), wanted.end(), sizes.end() - static_cast<std::ptrdiff_t>(wanted.size()));
   return {contiguous_like(self, self.dtype, std::move(sizes))};
+}
+
+// (self, output_size, ...)
+std::vector<Type> resample_type(const Arguments& arguments) {
+  const TensorType& self = tensor_type(arguments[0]);
+  if (self.sizes.size() != arguments[1].dims().size() + 2) {
+    refuse(fmt::format("{} is no batch of images of {} dimensions", to_string(self),
+                       arguments[1].dims().size()));
+  }
+  return adaptive_pool_type(arguments);
 }
 
 }  // namespace unfuse::ops

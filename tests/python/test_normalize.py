@@ -31,6 +31,8 @@ FOREIGN = {
     avg_pool1d.default adaptive_avg_pool1d.default pad.default select_scatter.default
     copy.default _fused_rms_norm.default _weight_norm.default _weight_norm_interface.default
     as_strided.default pixel_shuffle.default
+    upsample_nearest1d.vec upsample_linear1d.vec upsample_nearest2d.vec upsample_bilinear2d.vec
+    upsample_bicubic2d.vec _upsample_nearest_exact2d.vec _upsample_bilinear2d_aa.vec
     """.split()
 }
 
@@ -172,6 +174,23 @@ CASES = {
     "avg_pool1d": (lambda x: F.avg_pool1d(x, 2), X),
     "adaptive": (
         lambda x: F.adaptive_avg_pool2d(x, 1) + F.adaptive_avg_pool2d(x, (3, 2)).sum(), IMAGE,
+    ),
+    "resampled": (
+        lambda x: torch.stack([
+            F.interpolate(x, (9, 4), mode=mode, align_corners=align)
+            for mode, align in [
+                ("nearest", None), ("nearest-exact", None), ("bilinear", False),
+                ("bilinear", True), ("bicubic", False), ("bicubic", True),
+            ]
+        ]), IMAGE,
+    ),
+    "resampled by factors": (
+        lambda x: F.interpolate(x, scale_factor=(1.4, 0.7))
+        + F.interpolate(x, scale_factor=(1.4, 0.7), mode="bilinear")
+        + F.interpolate(x, scale_factor=(1.4, 0.7), mode="bicubic"), IMAGE,
+    ),
+    "resampled 1d": (
+        lambda x: F.interpolate(x, 20) + F.interpolate(x, scale_factor=2.5, mode="linear"), X,
     ),
     "adaptive 1d": (lambda x: F.adaptive_avg_pool1d(x, 2), X),
     # Gather

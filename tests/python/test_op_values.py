@@ -120,7 +120,7 @@ def ops_that_run() -> set[str]:
     return set(re.findall(r"^\| `([\w.]+)` \| (?:runs|composed) \|", text, re.MULTILINE))
 
 
-RUN = ops_that_run() - {"aten.argsort.default"}  # of sort, which is torch's
+RUN = ops_that_run()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

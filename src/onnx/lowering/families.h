@@ -20,6 +20,7 @@ std::span<const LoweringRow> pointwise_binary_lowerings();
 std::span<const LoweringRow> pointwise_unary_lowerings();
 std::span<const LoweringRow> pooling_lowerings();
 std::span<const LoweringRow> reductions_lowerings();
+std::span<const LoweringRow> resampling_lowerings();
 std::span<const LoweringRow> scan_lowerings();
 std::span<const LoweringRow> selection_lowerings();
 std::span<const LoweringRow> softmax_lowerings();

@@ -14,8 +14,9 @@ std::vector<LoweringRow> collect_rows() {
        {activations_lowerings(), attention_lowerings(), comparison_lowerings(),
         convolution_lowerings(), copies_lowerings(), creation_lowerings(), indexing_lowerings(),
         matmul_lowerings(), norms_lowerings(), pointwise_binary_lowerings(),
-        pointwise_unary_lowerings(), pooling_lowerings(), reductions_lowerings(), scan_lowerings(),
-        selection_lowerings(), softmax_lowerings(), views_lowerings()}) {
+        pointwise_unary_lowerings(), pooling_lowerings(), reductions_lowerings(),
+        resampling_lowerings(), scan_lowerings(), selection_lowerings(), softmax_lowerings(),
+        views_lowerings()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   return rows;

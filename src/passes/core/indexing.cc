@@ -80,21 +80,27 @@ Replacement one_hot(RewriteContext& at, const Node& node) {
   return replace_by(call(builder, "aten.scatter.value", {zeros, -1, classes, 1}));
 }
 
-// The second result of sort.
-Replacement argsort(RewriteContext& at, const Node& node) {
+// The second result of the sort that takes the same arguments.
+Replacement places_in(RewriteContext& at, const Node& node, std::string_view sort) {
   TensorType values = node.result()->tensor();
   values.dtype = node.input(0)->dtype();
-  const Node* sort = make_node(at.builder, node, "aten.sort.default", node.arguments(),
-                               {values, node.result()->type()});
-  return replace_by(sort->result(1));
+  const Node* sorted =
+      make_node(at.builder, node, sort, node.arguments(), {values, node.result()->type()});
+  return replace_by(sorted->result(1));
+}
+
+Replacement argsort(RewriteContext& at, const Node& node) {
+  return places_in(at, node, "aten.sort.default");
+}
+
+Replacement argsort_stable(RewriteContext& at, const Node& node) {
+  return places_in(at, node, "aten.sort.stable");
 }
 
 constexpr RewriteRow kRows[] = {
-    {"aten.argsort.default", argsort},
-    {"aten.index_add.default", index_add},
-    {"aten.index_copy.default", index_copy},
-    {"aten.index_fill.int_Scalar", index_fill},
-    {"aten.take_along_dim.default", take_along_dim},
+    {"aten.argsort.default", argsort},          {"aten.argsort.stable", argsort_stable},
+    {"aten.index_add.default", index_add},      {"aten.index_copy.default", index_copy},
+    {"aten.index_fill.int_Scalar", index_fill}, {"aten.take_along_dim.default", take_along_dim},
     {"aten.one_hot.default", one_hot},
 };
 

@@ -17,6 +17,7 @@ std::span<const RewriteRow> core_pointwise();
 std::span<const RewriteRow> core_pooling();
 std::span<const RewriteRow> core_products();
 std::span<const RewriteRow> core_reductions();
+std::span<const RewriteRow> core_resampling();
 std::span<const RewriteRow> core_softmax();
 std::span<const RewriteRow> core_views();
 

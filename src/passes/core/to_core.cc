@@ -16,7 +16,7 @@ RewriteTable make_table() {
   RewriteTable table;
   for (const auto& rows : {core_creation(), core_functions(), core_indexing(), core_norms(),
                            core_numbers(), core_pointwise(), core_pooling(), core_products(),
-                           core_reductions(), core_softmax(), core_views()}) {
+                           core_reductions(), core_resampling(), core_softmax(), core_views()}) {
     table.add(rows);
   }
   return table;

@@ -15,8 +15,8 @@ RewriteTable make_table() {
        {alias_name_rewrites(), assertion_rewrites(), view_rewrites(), shape_rewrites(),
         conversion_rewrites(), creation_rewrites(), number_rewrites(), pointwise_rewrites(),
         reduction_rewrites(), softmax_rewrites(), norm_rewrites(), pooling_rewrites(),
-        convolution_rewrites(), einsum_rewrites(), bilinear_rewrites(), linear_rewrites(),
-        matmul_rewrites()}) {
+        resampling_rewrites(), convolution_rewrites(), einsum_rewrites(), bilinear_rewrites(),
+        linear_rewrites(), matmul_rewrites()}) {
     table.add(rows);
   }
   return table;

@@ -21,6 +21,7 @@ std::span<const RewriteRow> reduction_rewrites();
 std::span<const RewriteRow> softmax_rewrites();
 std::span<const RewriteRow> norm_rewrites();
 std::span<const RewriteRow> pooling_rewrites();
+std::span<const RewriteRow> resampling_rewrites();
 std::span<const RewriteRow> convolution_rewrites();
 std::span<const RewriteRow> einsum_rewrites();
 std::span<const RewriteRow> bilinear_rewrites();

@@ -185,6 +185,25 @@ def adaptive_pool(s, row):
     return [image, [s.rng.randint(1, 3) for _ in range(count)]]
 
 
+def resample(s, row):
+    """Factors need not be the ratio of the sizes, but make them."""
+    count = 1 if "1d" in row.name else 2
+    # Antialiased images of one column come out wrong in PyTorch.
+    least = 2 if "_aa" in row.name else 1
+    image = s.tensor(
+        [s.rng.randint(1, 2), 3, *[s.rng.randint(least, 9) for _ in range(count)]],
+        FLOATS[:3],
+        strided=False,
+    )
+    image = image.copy_(torch.rand(image.shape))
+    align = [s.chance(0.2)] if "align_corners" in str(row.overload._schema) else []
+    sizes = [s.rng.randint(least, 20) for _ in range(count)]
+    if not s.chance(0.4):
+        return [image, sizes, *align]
+    factors = [(b + s.rng.random()) / a for a, b in zip(image.shape[2:], sizes, strict=True)]
+    return [image, sizes, *align, *factors]
+
+
 def native_dropout(s, row):
     # Without elements, and without training, the mask is left a float.
     return [s.tensor([max(size, 1) for size in s.sizes()]), 0.5, s.chance(0.5)]
@@ -216,4 +235,5 @@ SAMPLERS = {
     "max_pool_with_indices_type": pool,
     "avg_pool_type": pool,
     "adaptive_pool_type": adaptive_pool,
+    "resample_type": resample,
 }

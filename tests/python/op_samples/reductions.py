@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
+import torch
+
 from .sampler import ALL, FLOATS, extra
 
 
@@ -54,9 +58,12 @@ def scan(s, row):
 
 
 def topk(s, row):
+    """Of numbers that differ: which of equal ones are taken is PyTorch's own affair."""
     sizes = [max(size, 1) for size in s.sizes(1, 3)]
     at = s.dim(len(sizes))
-    return [s.tensor(sizes), s.rng.randint(1, sizes[at]), at]
+    numbers = torch.randperm(math.prod(sizes)).reshape(sizes)
+    tensor = s.tensor(sizes, [*FLOATS, torch.int64, torch.int32]).contiguous().copy_(numbers)
+    return [tensor, s.rng.randint(1, sizes[at]), at, s.chance(0.5)]
 
 
 SAMPLERS = {

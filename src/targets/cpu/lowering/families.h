@@ -17,6 +17,7 @@ std::span<const LoweringRow> norms_lowerings();
 std::span<const LoweringRow> packed_rows_lowerings();
 std::span<const LoweringRow> pooling_lowerings();
 std::span<const LoweringRow> reductions_lowerings();
+std::span<const LoweringRow> resampling_lowerings();
 std::span<const LoweringRow> scan_lowerings();
 std::span<const LoweringRow> softmax_lowerings();
 std::span<const LoweringRow> views_lowerings();

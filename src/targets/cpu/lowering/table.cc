@@ -28,8 +28,8 @@ std::vector<LoweringRow> collect_rows() {
   for (const auto family :
        {attention_lowerings(), convolution_lowerings(), copies_lowerings(), creation_lowerings(),
         indexing_lowerings(), matmul_lowerings(), norms_lowerings(), packed_rows_lowerings(),
-        pooling_lowerings(), reductions_lowerings(), scan_lowerings(), softmax_lowerings(),
-        views_lowerings()}) {
+        pooling_lowerings(), reductions_lowerings(), resampling_lowerings(), scan_lowerings(),
+        softmax_lowerings(), views_lowerings()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   for (const auto family :
