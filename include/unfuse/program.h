@@ -20,6 +20,15 @@ enum class FullyMaskedRows {
   kZero,  ///< always zero, as SDPA does
 };
 
+/// What an nn.TransformerEncoder gives at rows that its padding mask drops, where eager runs it
+/// with nested tensors (`enable_nested_tensor`, which is the default, and padding at the end of
+/// every sequence).
+enum class PaddedRows {
+  kExported,  ///< what the exported graph gives: it computes them like others
+  kZero,  ///< zeros before the encoder's last norm, as eager does; what depends on them alone is
+          ///< not computed
+};
+
 /// What models of 16-bit floats are computed in. Sums are float32 in any case, and so is what lies
 /// between ops.
 enum class Arithmetic {
@@ -31,6 +40,7 @@ enum class Arithmetic {
 
 struct CompileOptions {
   FullyMaskedRows fully_masked_rows = FullyMaskedRows::kOp;
+  PaddedRows padded_rows = PaddedRows::kExported;
   Arithmetic arithmetic = Arithmetic::kFastest;
   /// Threads a run uses; 0 takes OMP_NUM_THREADS, or all cores.
   int threads = 0;

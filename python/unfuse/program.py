@@ -23,6 +23,7 @@ def load(
     path: str | os.PathLike[str],
     *,
     fully_masked_rows: str = "op",
+    padded_rows: str = "exported",
     arithmetic: str = "fastest",
     threads: int = 0,
     model: str = "",
@@ -30,14 +31,16 @@ def load(
     """Reads and compiles a .pt2 archive that torch.export.save wrote (torch 2.9 or newer).
 
     `fully_masked_rows` is what attention gives for a row whose keys are all masked: "op", what the
-    op in the graph gives, or "zero". `arithmetic` is what 16-bit models multiply: "float32",
+    op in the graph gives, or "zero". `padded_rows` is what nn.TransformerEncoder gives at rows that
+    its padding mask drops: "exported", what the exported graph computes, or "zero", what eager's
+    nested tensors give before the encoder's last norm where padding is at the end of every
+    sequence; then they are not computed. `arithmetic` is what 16-bit models multiply: "float32",
     "bfloat16" (those of bfloat16), or "fastest", what is faster on this machine. `threads` 0 takes
     torch's number of threads at each call when torch is loaded, else OMP_NUM_THREADS, else all
-    cores. `model` is the one to take from an archive of several, by its name there. What eager does
-    to padded rows with nested tensors is no option here (`padded_rows` is one of torch.compile): an
-    exported program holds no module to ask; its report says where it matters.
+    cores. `model` is the one to take from an archive of several, by its name there.
     """
     check_choice("fully_masked_rows", fully_masked_rows, ("op", "zero"))
+    check_choice("padded_rows", padded_rows, ("exported", "zero"))
     check_choice("arithmetic", arithmetic, ARITHMETIC)
     try:
         threads = operator.index(threads)
@@ -47,7 +50,9 @@ def load(
         raise Error(f"threads cannot be {threads}", hint=f"it is from 0 to {_MOST_THREADS}")
     if not isinstance(model, str):
         raise Error(f"model cannot be {model!r}", hint="it is a name in the archive, a str")
-    native = _unfuse.Program.load(file_name(path), fully_masked_rows, arithmetic, threads, model)
+    native = _unfuse.Program.load(
+        file_name(path), fully_masked_rows, padded_rows, arithmetic, threads, model
+    )
     return Program(native, threads)
 
 

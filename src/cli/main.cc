@@ -77,6 +77,12 @@ FullyMaskedRows parse_rows(const std::string& text, const std::string& where) {
   throw Error(ErrorKind::kInvalidArgument, "'" + text + "' is neither op nor zero", where);
 }
 
+PaddedRows parse_padded_rows(const std::string& text, const std::string& where) {
+  if (text == "exported") return PaddedRows::kExported;
+  if (text == "zero") return PaddedRows::kZero;
+  throw Error(ErrorKind::kInvalidArgument, "'" + text + "' is neither exported nor zero", where);
+}
+
 Arithmetic parse_arithmetic(const std::string& text, const std::string& where) {
   if (text == "fastest") return Arithmetic::kFastest;
   if (text == "float32") return Arithmetic::kFloat32;
@@ -105,6 +111,12 @@ void add_compile_options(CLI::App* command, CompileOptions& options) {
   add_count(command, "--threads", options.threads, 4096,
             "Threads to run on. Default: OMP_NUM_THREADS, or all cores.");
   add_fully_masked_rows(command, options.fully_masked_rows);
+  add_parsed<PaddedRows>(
+      command, "--padded-rows", options.padded_rows, parse_padded_rows,
+      "What nn.TransformerEncoder gives at padded rows: what the exported graph computes "
+      "(exported), or the zeros that eager's nested tensors give, which is faster. Default: "
+      "exported.")
+      ->option_text("exported|zero");
   add_parsed<Arithmetic>(command, "--arithmetic", options.arithmetic, parse_arithmetic,
                          "What 16-bit models multiply: float32, bfloat16 (those of bfloat16), or "
                          "what is faster on this machine. Default: fastest.")

@@ -107,7 +107,8 @@ CompiledProgram::CompiledProgram(pt2::ExportedProgram exported, const CompileOpt
   Graph& graph = exported.graph;
   name_outputs(graph);
   report_.graphs = 1;
-  report_.notes = padded_rows_notes(exported);
+  report_.notes = options.padded_rows == PaddedRows::kZero ? zero_padded_rows(exported)
+                                                           : padded_rows_notes(exported);
   passes::run_pipeline(graph, options, report_);
   partition(graph, cpu::CpuTarget(), report_);
   refuse_what_is_left(report_, where);

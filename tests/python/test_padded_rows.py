@@ -98,6 +98,55 @@ def test_other_masks_have_no_note(padded, form, tmp_path):
     assert not check_note(Model().eval(), args, form, True, tmp_path / "model.pt2")
 
 
+def loaded_with_zeros(model, args, form, path):
+    torch.export.save(exported(model, args, form), path)
+    return unfuse.load(path, padded_rows="zero")
+
+
+@quiet
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("options", ENCODERS, ids=lambda options: ",".join(options) or "default")
+def test_a_file_gives_the_zeros_that_eager_gives(options, form, tmp_path):
+    batch_first = options.get("batch_first", True)
+    x = torch.randn(BATCH, LENGTH, WIDTH) if batch_first else torch.randn(LENGTH, BATCH, WIDTH)
+    model, args = Model(**options).eval(), (x, padding_mask(), None)
+    program = loaded_with_zeros(model, args, form, tmp_path / "model.pt2")
+    torch.testing.assert_close(program(*args), model(*args), rtol=1e-5, atol=1e-5)
+    noted = [note for note in program.report.notes if note.endswith("so does this graph")]
+    assert len(noted) == (not {"norm_first", "batch_first", "heads"} & set(options))
+    if (
+        form != "core"
+    ):  # whose rows of all sequences are one dimension: they are computed, and zeroed
+        assert any("padded tokens" in note for note in program.report.notes) == bool(noted)
+
+
+@quiet
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_computes_rows_whose_padding_is_not_at_the_end(form, tmp_path):
+    model, args = Model().eval(), (torch.randn(BATCH, LENGTH, WIDTH), padding_mask().flip(1), None)
+    program = loaded_with_zeros(model, args, form, tmp_path / "model.pt2")
+    torch.testing.assert_close(program(*args), model(*args), rtol=1e-5, atol=1e-5)
+
+
+class Twice(Model):
+    def forward(self, x, padding, mask):
+        once = super().forward(x, padding, mask)
+        return once, super().forward(once.flip(2), padding, mask)
+
+
+@quiet
+@pytest.mark.parametrize("form", FORMS)
+def test_an_encoder_that_is_called_twice(form, tmp_path):
+    model, args = Twice().eval(), (torch.randn(BATCH, LENGTH, WIDTH), padding_mask(), None)
+    path = tmp_path / "model.pt2"
+    if form != "strict":
+        with pytest.raises(unfuse.Error, match="called more than once"):
+            loaded_with_zeros(model, args, form, path)
+        return
+    for got, wanted in zip(loaded_with_zeros(model, args, form, path)(*args), model(*args)):
+        torch.testing.assert_close(got, wanted, rtol=1e-5, atol=1e-5)
+
+
 def test_explain_and_exported_programs_say_it_in_the_same_words(tmp_path):
     model, args = Model().eval(), (torch.randn(BATCH, LENGTH, WIDTH), padding_mask(), None)
     (of_file,) = padded_rows_notes(exported(model, args, "strict"), tmp_path / "model.pt2")

@@ -25,8 +25,10 @@ struct ProgramHandle {
 
 /// `path` is bytes: a file's name need not be UTF-8.
 ProgramHandle load(const nb::bytes& path, const std::string& fully_masked_rows,
-                   const std::string& arithmetic, int threads, const std::string& model) {
+                   const std::string& padded_rows, const std::string& arithmetic, int threads,
+                   const std::string& model) {
   CompileOptions options = compile_options(fully_masked_rows, arithmetic);
+  options.padded_rows = padded_rows == "zero" ? PaddedRows::kZero : PaddedRows::kExported;
   options.threads = threads;
   const std::string name(path.c_str(), path.size());
   nb::gil_scoped_release unlocked;
@@ -85,7 +87,7 @@ void register_program(nb::module_& module) {
   module.def(
       "padded_rows_note",
       [](const std::string& encoder, bool zero) {
-        return padded_rows_note(encoder, zero ? PaddedRows::kZero : PaddedRows::kCompiled);
+        return padded_rows_note(encoder, zero ? PaddedRowsOf::kZeroed : PaddedRowsOf::kCompiled);
       },
       "encoder"_a, "zero"_a, "What to tell about an encoder that eager runs with nested tensors.");
   nb::class_<Tensor>(module, "Tensor", "A result, whose memory can be shared.")
@@ -94,8 +96,8 @@ void register_program(nb::module_& module) {
       .def("dlpack", &to_dlpack)
       .def("numpy", &to_numpy);
   nb::class_<ProgramHandle>(module, "Program", "An exported program, compiled.")
-      .def_static("load", &load, "path"_a, "fully_masked_rows"_a, "arithmetic"_a, "threads"_a,
-                  "model"_a)
+      .def_static("load", &load, "path"_a, "fully_masked_rows"_a, "padded_rows"_a, "arithmetic"_a,
+                  "threads"_a, "model"_a)
       .def_prop_ro("in_spec",
                    [](const ProgramHandle& handle) { return handle.program->signature().in_spec; })
       .def_prop_ro("out_spec",

@@ -517,6 +517,16 @@ TEST_F(Command, InspectTellsWherePaddedRowsAreNotEagers) {
             std::string::npos);
 }
 
+TEST_F(Command, PaddedRowsAreAsExportedOrZero) {
+  const std::string model = model_file("encoder_slow_path");
+  for (const char* rows : {"exported", "zero"}) {
+    const Finished ran = unfuse("run --random --padded-rows " + std::string(rows) + " " + model);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+  }
+  const Finished wrong = unfuse("run --random --padded-rows none " + model);
+  EXPECT_NE(wrong.err.find("'none' is neither exported nor zero"), std::string::npos) << wrong.err;
+}
+
 TEST_F(Command, InspectNamesWhatIsLeftToTorch) {
   const Json json = Json::parse(unfuse("inspect --json " + model_file(kUnsupportedModel)).out);
   ASSERT_FALSE(json["left_to_torch"].empty());
